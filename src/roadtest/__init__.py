@@ -1,0 +1,1 @@
+"""Road-test Claude Code agents, subagents, skills and hooks with pytest."""

@@ -1,0 +1,6 @@
+"""Compare the calls an agent made with the calls that were expected, and explain the difference."""
+
+from roadtest.matching.expected import ExpectedCall, call
+from roadtest.matching.match import Match, match
+
+__all__ = ["ExpectedCall", "Match", "call", "match"]
