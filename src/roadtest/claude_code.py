@@ -1,0 +1,90 @@
+"""``ClaudeCode``: which options the ``claude`` command is run with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from roadtest.isolation import Workspace, settings_arguments
+from roadtest.script import Script
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaudeCode:
+    """How to run Claude Code on a case; give it to ``describe_eval`` as the task.
+
+    Most fields are options of the ``claude`` command under their own names; what has no field goes into ``arguments``.
+    """
+
+    workspace: Workspace = field(default_factory=Workspace.empty)
+    model: str | None = None
+    allowed_tools: Sequence[str] = ()
+    disallowed_tools: Sequence[str] = ()
+    tools: Sequence[str] | None = None
+    max_turns: int | None = None
+    permission_mode: str | None = None
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    agents: Mapping[str, Any] | None = None
+    mcp_config: Mapping[str, Any] | None = None
+    plugins: Sequence[str | Path] = ()
+    json_schema: Mapping[str, Any] | None = None
+    settings: Literal["project", "none", "user"] = "project"
+    """Which settings, hooks, skills and memories of the surroundings load besides the run's own."""
+    extra_settings: Mapping[str, Any] = field(default_factory=dict)
+    """Merged over the capture hooks into the settings of the run."""
+    background_agents: bool = False
+    """Let subagents run beside their parent. Off by default: then requests come in a stable order."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    pass_env: Sequence[str] = ()
+    timeout: float = 300.0
+    script: Script | None = None
+    """Play this by hand-written model instead of a cassette."""
+    arguments: Sequence[str] = ()
+
+    def command(self, prompt: str, *, settings_file: Path, base: Path) -> list[str]:
+        """The arguments after ``claude`` for one prompt."""
+        return [
+            "-p",
+            prompt,
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--strict-mcp-config",
+            "--settings",
+            str(settings_file),
+            *settings_arguments(self.settings),
+            *self._options(base),
+            *self.arguments,
+        ]
+
+    def _options(self, base: Path) -> Iterator[str]:
+        for flag, text in (
+            ("--model", self.model),
+            ("--max-turns", self.max_turns),
+            ("--permission-mode", self.permission_mode),
+            ("--system-prompt", self.system_prompt),
+            ("--append-system-prompt", self.append_system_prompt),
+        ):
+            if text is not None:
+                yield from (flag, str(text))
+        for flag, names in (
+            ("--tools", self.tools),
+            ("--allowed-tools", self.allowed_tools or None),
+            ("--disallowed-tools", self.disallowed_tools or None),
+        ):
+            if names is not None:
+                yield from (flag, ",".join(names))
+        for flag, data in (
+            ("--agents", self.agents),
+            ("--mcp-config", self.mcp_config),
+            ("--json-schema", self.json_schema),
+        ):
+            if data is not None:
+                yield from (flag, msgspec.json.encode(data).decode())
+        for plugin in self.plugins:
+            yield from ("--plugin-dir", str(base / plugin))

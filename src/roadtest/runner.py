@@ -1,0 +1,154 @@
+"""One case on the real Claude Code: isolate → serve → run → read back → ``Run``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from roadtest import capture
+from roadtest.capture.stream import Stream
+from roadtest.cassette.scripted import ScriptSession
+from roadtest.cassette.server import Mount, shared
+from roadtest.claude_code import ClaudeCode
+from roadtest.errors import UsageError
+from roadtest.isolation import Cancel, Finished, World, open_world, run_process
+from roadtest.results import Run
+
+DUMMY_KEY = "roadtest-needs-no-key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where and under which name a run happens: what the task itself does not say."""
+
+    test_id: str
+    base: Path
+    """What relative paths in the task start from."""
+    output_dir: Path
+    claude: Path
+    keep_workspace: bool = False
+    cancel: Cancel | None = None
+
+    @property
+    def capture_folder(self) -> Path:
+        return self.output_dir / self.test_id
+
+
+def run_once(task: ClaudeCode, prompt: str, place: Place) -> Run:
+    """One prompt, one run; the workspace is gone when this returns."""
+    with converse(task, place) as conversation:
+        return conversation.send(prompt)
+
+
+@contextmanager
+def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
+    """A workspace with the model's side served, for one prompt or several on the same session."""
+    with open_world(
+        task.workspace,
+        base=place.base,
+        test_id=place.test_id,
+        output_dir=place.output_dir,
+        keep=place.keep_workspace,
+        env=task.env,
+        pass_env=task.pass_env,
+    ) as world:
+        session = _model_side(task, world)
+        with shared().mount(session) as mount:
+            yield Conversation(task, place, world, session, mount)
+
+
+def _model_side(task: ClaudeCode, world: World) -> ScriptSession:
+    if task.script is None:
+        raise UsageError("This task has no model to talk to.", hint="give ClaudeCode(script=script.Script(...))")
+    return ScriptSession(task.script, {"workspace": str(world.path), "home": str(world.home)})
+
+
+class Conversation:
+    """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
+
+    def __init__(self, task: ClaudeCode, place: Place, world: World, session: ScriptSession, mount: Mount) -> None:
+        self._task = task
+        self._place = place
+        self._world = world
+        self._session = session
+        self._mount = mount
+        self._session_id = str(uuid.uuid4())
+        self._sent = 0
+
+    def send(self, prompt: str) -> Run:
+        stream = Stream()
+        started = monotonic()
+        finished = run_process(
+            self._argv(prompt),
+            cwd=self._world.path,
+            env=self._environment(),
+            timeout=self._task.timeout,
+            on_line=stream.feed,
+            cancel=self._place.cancel,
+        )
+        self._sent += 1
+        return self._read_back(stream, finished, monotonic() - started)
+
+    def _argv(self, prompt: str) -> list[str]:
+        settings_file = self._world.home / "roadtest-settings.json"
+        settings_file.write_bytes(msgspec.json.encode({**capture.hook_settings(), **self._task.extra_settings}))
+        session = ["--resume" if self._sent else "--session-id", self._session_id]
+        command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
+        return [str(self._place.claude), *command, *session]
+
+    def _environment(self) -> dict[str, str]:
+        """The child's world, with this server as its model and as the only way out."""
+        env = self._world.environment()
+        env |= {
+            "ANTHROPIC_BASE_URL": self._mount.base_url,
+            "ANTHROPIC_API_KEY": DUMMY_KEY,
+            "HTTP_PROXY": self._mount.proxy_url,
+            "HTTPS_PROXY": self._mount.proxy_url,
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        if not self._task.background_agents:
+            env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
+        return env
+
+    def _read_back(self, stream: Stream, finished: Finished, duration: float) -> Run:
+        captured = capture.read(self._place.capture_folder)
+        reconciled = capture.reconcile(captured, stream)
+        doubts = [*self._doubts(stream, finished), *reconciled.problems]
+        return Run(
+            output=stream.output,
+            trajectory=reconciled.trajectory,
+            usage=stream.usage,
+            cost_usd=stream.cost_usd,
+            duration_s=duration,
+            turns=stream.turns,
+            exit_code=finished.exit_code,
+            timed_out=finished.timed_out,
+            session_id=self._session_id,
+            model=stream.model,
+            claude_version=stream.claude_version,
+            structured=stream.structured,
+            messages=stream.messages,
+            stderr=finished.stderr,
+            workspace=self._world.path,
+            diff=self._world.diff(),
+            notes=[*self._session.unplayed, *finished.killed],
+            invalid="\n".join(doubts),
+            test_id=self._place.test_id,
+        )
+
+    def _doubts(self, stream: Stream, finished: Finished) -> Iterator[str]:
+        """Reasons why this run proves nothing, the most telling first."""
+        for target in self._mount.egress:
+            yield f"the run tried to leave the machine: {target}"
+        if finished.cancelled:
+            yield "the run was cancelled"
+        elif stream.api_error:
+            yield f"the model could not be asked: {stream.api_error}"
+        elif not stream.finished and not finished.timed_out:
+            yield f"Claude Code ended with exit code {finished.exit_code} and no result\n{finished.stderr}".rstrip()
