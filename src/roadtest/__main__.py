@@ -1,0 +1,5 @@
+"""``python -m roadtest``."""
+
+from roadtest.cli import main
+
+main()

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roadtest.claude_code import ClaudeCode
+from roadtest.installation import Claude, find_claude
+from roadtest.results import Run
+from roadtest.runner import Place, run_once
+
+pytest_plugins = ["pytester"]
+
+RunScript = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def claude() -> Claude:
+    """The real Claude Code; the tests fail, not skip, where there is none."""
+    return find_claude()
+
+
+@pytest.fixture
+def place(claude: Claude, tmp_path: Path) -> Place:
+    return Place(test_id="case", base=tmp_path, output_dir=tmp_path / "test-output", claude=claude.path)
+
+
+@pytest.fixture
+def run_claude(place: Place) -> RunScript:
+    """Run the real Claude Code on a task: ``run_claude(script=..., workspace=...)``."""
+
+    def run(prompt: str = "Go on.", **options: Any) -> Run:
+        return run_once(ClaudeCode(**{"permission_mode": "bypassPermissions", "timeout": 60.0, **options}), prompt, place)
+
+    return run

@@ -1,0 +1,102 @@
+"""One run on the real Claude Code, from prompt to record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from roadtest import script
+from roadtest.isolation import Workspace
+from tests.conftest import RunScript
+
+
+def test_every_call_of_a_run_is_in_its_trajectory(run_claude: RunScript) -> None:
+    """Five calls, one of them failing, and a subagent with a call of its own are found with status, agent and parent."""
+    model = script.Script(
+        [script.say("I look around."), script.call("Bash", command="echo one"), script.call("Bash", command="exit 3")],
+        script.call("Write", file_path="{{workspace}}/note.txt", content="hello"),
+        script.call("Read", file_path="{{workspace}}/note.txt"),
+        script.delegate(
+            "general-purpose",
+            "Count the files",
+            [script.call("Bash", command="ls | wc -l"), script.say("One file.")],
+        ),
+        script.say("All done."),
+    )
+    run = run_claude(script=model)
+
+    assert run.invalid == ""
+    assert run.output == "All done."
+    assert [(call.name, call.status, call.agent) for call in run.trajectory] == [
+        ("Bash", "ok", None),
+        ("Bash", "failed", None),
+        ("Write", "ok", None),
+        ("Read", "ok", None),
+        ("Agent", "ok", None),
+        ("Bash", "ok", "general-purpose"),
+    ]
+    assert run.trajectory[1].exit_code == 3
+    assert run.trajectory[5].parent_id == run.trajectory[4].id
+    assert "note.txt" in run.diff
+
+
+def test_nothing_of_the_surroundings_reaches_the_child(
+    run_claude: RunScript, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The child sees neither the variables nor the home folder of whoever started it."""
+    monkeypatch.setenv("ROADTEST_CANARY", "sings")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-real-key")
+    run = run_claude(script=script.Script(script.call("Bash", command="env"), script.say("Seen.")))
+
+    output = str(run.trajectory[0].output)
+    assert run.invalid == ""
+    assert "TEST_MODE=true" in output
+    assert "ROADTEST_CANARY" not in output
+    assert "not-a-real-key" not in output
+    assert f"HOME={os.environ['HOME']}\n" not in output
+
+
+def test_a_connection_elsewhere_makes_the_run_invalid(run_claude: RunScript) -> None:
+    """A run that tries to reach anything but the model is refused, and says what it tried to reach."""
+    reach = "import urllib.request as u; u.urlopen('https://example.invalid/')"
+    model = script.Script(script.call("Bash", command=f'python3 -c "{reach}"'), script.say("Tried."))
+    run = run_claude(script=model)
+
+    assert "tried to leave the machine: CONNECT example.invalid:443" in run.invalid
+
+
+def test_a_script_that_ends_too_early_makes_the_run_invalid(run_claude: RunScript) -> None:
+    """An agent that asks for more turns than were written gets an error that says so."""
+    run = run_claude(script=script.Script(script.call("Bash", command="true")))
+
+    assert "the script ended: lane main has 1 turns" in run.invalid
+
+
+def test_a_turn_that_was_not_asked_for_is_reported(run_claude: RunScript) -> None:
+    """Turns that the agent never came to are noted in the run."""
+    run = run_claude(script=script.Script(script.say("Done."), script.say("Never said.")))
+
+    assert run.invalid == ""
+    assert run.notes == ["lane main: 1 of 2 turns were not asked for"]
+
+
+def test_a_claude_that_cannot_run_makes_the_run_invalid(run_claude: RunScript) -> None:
+    """An option that Claude Code does not know ends in an invalid run that quotes its complaint."""
+    run = run_claude(script=script.Script(script.say("Hi.")), arguments=["--no-such-option"])
+
+    assert "no result" in run.invalid
+    assert "no-such-option" in run.invalid
+
+
+def test_the_template_itself_is_never_touched(run_claude: RunScript, tmp_path: Path) -> None:
+    """A run changes its copy of the template and shows the change as a diff; the template stays as it was."""
+    template = tmp_path / "template"
+    template.mkdir()
+    (template / "a.txt").write_text("before\n")
+    model = script.Script(script.call("Bash", command="echo after > a.txt"), script.say("Done."))
+    run = run_claude(script=model, workspace=Workspace.copy("template"))
+
+    assert (template / "a.txt").read_text() == "before\n"
+    assert "-before\n+after" in run.diff
