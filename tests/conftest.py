@@ -32,6 +32,8 @@ def run_claude(place: Place) -> RunScript:
     """Run the real Claude Code on a task: ``run_claude(script=..., workspace=...)``."""
 
     def run(prompt: str = "Go on.", **options: Any) -> Run:
-        return run_once(ClaudeCode(**{"permission_mode": "bypassPermissions", "timeout": 60.0, **options}), prompt, place)
+        return run_once(
+            ClaudeCode(**{"permission_mode": "bypassPermissions", "timeout": 60.0, **options}), prompt, place
+        )
 
     return run

@@ -38,7 +38,9 @@ def test_the_hook_needs_nothing_but_the_interpreter() -> None:
         name.partition(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        )
     }
     assert imported <= sys.stdlib_module_names
     assert "roadtest" not in imported
@@ -47,7 +49,17 @@ def test_the_hook_needs_nothing_but_the_interpreter() -> None:
 def test_loading_the_plugin_pulls_in_nothing_heavy() -> None:
     """Loading the pytest plugin imports neither the server, nor rich, nor the reports, nor msgspec."""
     loaded = python("import sys, roadtest.pytest_plugin; print(*sys.modules)").split()
-    heavy = {"uvicorn", "rich", "jinja2", "httpx2", "yaml", "msgspec", "asyncio", "roadtest.report", "roadtest.runner"}
+    heavy = {
+        "uvicorn",
+        "rich",
+        "jinja2",
+        "httpx2",
+        "yaml",
+        "msgspec",
+        "asyncio",
+        "roadtest.report",
+        "roadtest.runner",
+    }
     assert not heavy & set(loaded)
 
 

@@ -15,7 +15,11 @@ from tests.conftest import RunScript
 def test_every_call_of_a_run_is_in_its_trajectory(run_claude: RunScript) -> None:
     """Five calls, one of them failing, and a subagent with a call of its own are found with status, agent and parent."""
     model = script.Script(
-        [script.say("I look around."), script.call("Bash", command="echo one"), script.call("Bash", command="exit 3")],
+        [
+            script.say("I look around."),
+            script.call("Bash", command="echo one"),
+            script.call("Bash", command="exit 3"),
+        ],
         script.call("Write", file_path="{{workspace}}/note.txt", content="hello"),
         script.call("Read", file_path="{{workspace}}/note.txt"),
         script.delegate(

@@ -70,7 +70,9 @@ def _objects(data: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
             raise _corrupt(source, number, line, str(problem)) from None
     if last.strip():
         warnings.warn(
-            f"{source}: the last line is torn and was skipped: {_excerpt(last)}", TornLineWarning, stacklevel=4
+            f"{source}: the last line is torn and was skipped: {_excerpt(last)}",
+            TornLineWarning,
+            stacklevel=4,
         )
 
 

@@ -32,13 +32,17 @@ def find_claude(explicit: str | Path | None = None, environ: Mapping[str, str] =
     for source, path in _found(environ):
         if _runnable(path):
             return Claude(path, source)
-    raise ClaudeNotFound("Claude Code was not found: no `claude` on PATH, no claude-agent-sdk.", hint=INSTALL_HINT)
+    raise ClaudeNotFound(
+        "Claude Code was not found: no `claude` on PATH, no claude-agent-sdk.", hint=INSTALL_HINT
+    )
 
 
 def _named(wanted: str, source: str, environ: Mapping[str, str]) -> Claude:
     path = shutil.which(wanted, path=environ.get("PATH"))
     if path is None:
-        raise ClaudeNotFound(f"{source} names {wanted}, which is not a program that can be run.", hint=INSTALL_HINT)
+        raise ClaudeNotFound(
+            f"{source} names {wanted}, which is not a program that can be run.", hint=INSTALL_HINT
+        )
     return Claude(Path(path).absolute(), source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -65,14 +65,18 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
 
 def _model_side(task: ClaudeCode, world: World) -> ScriptSession:
     if task.script is None:
-        raise UsageError("This task has no model to talk to.", hint="give ClaudeCode(script=script.Script(...))")
+        raise UsageError(
+            "This task has no model to talk to.", hint="give ClaudeCode(script=script.Script(...))"
+        )
     return ScriptSession(task.script, {"workspace": str(world.path), "home": str(world.home)})
 
 
 class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
-    def __init__(self, task: ClaudeCode, place: Place, world: World, session: ScriptSession, mount: Mount) -> None:
+    def __init__(
+        self, task: ClaudeCode, place: Place, world: World, session: ScriptSession, mount: Mount
+    ) -> None:
         self._task = task
         self._place = place
         self._world = world
@@ -97,7 +101,9 @@ class Conversation:
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
-        settings_file.write_bytes(msgspec.json.encode({**capture.hook_settings(), **self._task.extra_settings}))
+        settings_file.write_bytes(
+            msgspec.json.encode({**capture.hook_settings(), **self._task.extra_settings})
+        )
         session = ["--resume" if self._sent else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]

@@ -78,5 +78,7 @@ def _turn(item: Part | Sequence[Part], number: int) -> Turn:
                 hint="use script.say(...), script.think(...), script.call(...) or script.delegate(...)",
             )
     if not parts:
-        raise UsageError(f"Turn {number} of the script is empty.", hint='use script.say("") for an empty answer')
+        raise UsageError(
+            f"Turn {number} of the script is empty.", hint='use script.say("") for an empty answer'
+        )
     return parts

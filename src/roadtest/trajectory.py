@@ -96,7 +96,9 @@ class Trajectory(Sequence[ToolCall]):
                 yield f"{'  ' * depth}{call}{mark}"
                 yield from self._outline(call.id, depth + 1)
 
-    def matches(self, expected: Sequence[Any], *, mode: str = "strict", args: str = "superset", **options: Any) -> Match:
+    def matches(
+        self, expected: Sequence[Any], *, mode: str = "strict", args: str = "superset", **options: Any
+    ) -> Match:
         return match(self, expected, mode=mode, args=args, **options)
 
 

@@ -89,14 +89,21 @@ class ScriptSession:
             case Call(tool, args):
                 self._calls += 1
                 filled = fill(args, self._values)
-                return {"type": "tool_use", "id": f"toolu_script_{self._calls:04}", "name": tool, "input": filled}
+                return {
+                    "type": "tool_use",
+                    "id": f"toolu_script_{self._calls:04}",
+                    "name": tool,
+                    "input": filled,
+                }
 
 
 def _subagent_lanes(turns: tuple[Turn, ...]) -> Iterator[_Lane]:
     for turn in turns:
         for part in turn:
             if isinstance(part, Call) and part.lane is not None:
-                yield _Lane(str(part.args.get("subagent_type", part.tool)), part.lane, str(part.args["prompt"]))
+                yield _Lane(
+                    str(part.args.get("subagent_type", part.tool)), part.lane, str(part.args["prompt"])
+                )
                 yield from _subagent_lanes(part.lane)
 
 
@@ -105,5 +112,7 @@ def _first_prompt(payload: Json) -> str:
     for message in payload.get("messages", []):
         if message["role"] == "user":
             content = message["content"]
-            return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
+            return (
+                content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
+            )
     return ""

@@ -58,7 +58,13 @@ class Server:
         self._socket.listen(128)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
-            self._app, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="critical", access_log=False
+            self._app,
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_level="critical",
+            access_log=False,
         )
         server = uvicorn.Server(config)
         serve = server.serve(sockets=[self._socket])
@@ -78,7 +84,9 @@ class Server:
         target: str = scope["path"]
         if scope["method"] == "CONNECT" or not target.startswith("/"):
             self._note_egress(scope["method"], target, headers)
-            await _send_error(send, Refuse("roadtest lets a run reach the model only", 403, "permission_error"))
+            await _send_error(
+                send, Refuse("roadtest lets a run reach the model only", 403, "permission_error")
+            )
             return
         _, token, path = target.split("/", 2) if target.count("/") > 1 else ("", target[1:], "")
         body = await _read(receive)
@@ -132,7 +140,9 @@ async def _send_error(send: Send, refusal: Refuse) -> None:
     await _send(send, refusal.status, "application/json", msgspec.json.encode(body), headers)
 
 
-async def _send(send: Send, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None) -> None:
+async def _send(
+    send: Send, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None
+) -> None:
     pairs = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
     encoded = [(key.encode("latin-1"), value.encode("latin-1")) for key, value in pairs.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})

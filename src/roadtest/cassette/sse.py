@@ -20,7 +20,10 @@ def encode(message: Json) -> Iterator[bytes]:
     yield _event(
         {
             "type": "message_delta",
-            "delta": {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")},
+            "delta": {
+                "stop_reason": message.get("stop_reason"),
+                "stop_sequence": message.get("stop_sequence"),
+            },
             "usage": message.get("usage", {}),
         }
     )

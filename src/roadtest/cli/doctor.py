@@ -62,7 +62,9 @@ def examine(explicit: str | None) -> Iterator[Finding]:
         yield Finding("claude", ok=False, detail=problem.message, remedy=problem.hint)
         return
     yield _examine("claude", lambda: _version(claude), INSTALL_HINT)
-    yield _examine("hooks", lambda: _hooks(claude), "run `roadtest doctor` with a newer Claude Code; hooks must fire")
+    yield _examine(
+        "hooks", lambda: _hooks(claude), "run `roadtest doctor` with a newer Claude Code; hooks must fire"
+    )
 
 
 def _examine(name: str, look: Callable[[], str], remedy: str) -> Finding:
