@@ -1,0 +1,19 @@
+"""Worlds that cannot touch each other: workspaces, environments and process trees of one run each."""
+
+from roadtest.isolation.environment import credentials_from
+from roadtest.isolation.process import Cancel, Finished, run_process
+from roadtest.isolation.settings import Settings, settings_arguments
+from roadtest.isolation.workspace import Workspace
+from roadtest.isolation.world import World, open_world
+
+__all__ = [
+    "Cancel",
+    "Finished",
+    "Settings",
+    "Workspace",
+    "World",
+    "credentials_from",
+    "open_world",
+    "run_process",
+    "settings_arguments",
+]
