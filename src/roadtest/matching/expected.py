@@ -1,0 +1,136 @@
+"""What a test expects of one call, and how it is written: ``call(...)`` in Python, an object in JSON fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from roadtest.calls import SPAWNING_TOOLS, Status, ToolCall
+from roadtest.errors import UsageError
+from roadtest.matching.names import ToolName
+from roadtest.matching.values import is_plain, prepare
+
+_STATUSES: tuple[str, ...] = get_args(Status)
+_FIELDS = ("tool", "args", "inside", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """One expected call; build it with ``call(...)``.
+
+    ``args`` is None where only the tool was named: such a call accepts any arguments in every args mode.
+    """
+
+    tool: ToolName
+    args: dict[str, Any] | None = None
+    inside: tuple[ExpectedCall, ...] | None = None
+    statuses: frozenset[Status] = frozenset()
+
+    @classmethod
+    def from_json(cls, data: Any, where: str = "expected call") -> ExpectedCall:
+        """Read ``{"tool": "Grep", "args": {...}, "inside": [...], "status": "ok"}``; errors name the field."""
+        if not isinstance(data, Mapping):
+            raise UsageError(f"{where}: a call is an object with the field 'tool', not {data!r}.")
+        for field in data:
+            if field not in _FIELDS:
+                raise UsageError(
+                    f"{where}: there is no field {field!r}; the fields are {', '.join(_FIELDS)}."
+                )
+        if "tool" not in data:
+            raise UsageError(f"{where}: the field 'tool' is missing.")
+        tool = ToolName.parse(data["tool"], f"{where}.tool")
+        args = _prepare_args(data.get("args", {}), f"{where}.args")
+        expected = cls(tool, args, _inside(data.get("inside"), tool, f"{where}.inside"))
+        return (
+            expected.with_status(*_status_list(data["status"], f"{where}.status"))
+            if "status" in data
+            else expected
+        )
+
+    def with_status(self, *statuses: Status) -> ExpectedCall:
+        """The same call, which must also have ended so: ``ok``, ``failed``, ``denied`` or ``unfinished``.
+
+        Without this a call counts whatever came of it, because the model chose to make it.
+        """
+        for status in statuses:
+            if status not in _STATUSES:
+                raise UsageError(f"there is no status {status!r}; a call ends {', '.join(_STATUSES)}.")
+        return replace(self, statuses=frozenset(statuses))
+
+    def __str__(self) -> str:
+        shown = ["…"] if self.args is None else [f"{key}={show(value)}" for key, value in self.args.items()]
+        if self.inside is not None:
+            shown.append(f"inside=[{', '.join(map(str, self.inside))}]")
+        status = f" [{'|'.join(sorted(self.statuses))}]" if self.statuses else ""
+        return f"{self.tool}({', '.join(shown)}){status}"
+
+
+def call(
+    tool: Any,
+    args: Mapping[str, Any] | None = None,
+    /,
+    *,
+    inside: Sequence[Any] | None = None,
+    **arguments: Any,
+) -> ExpectedCall:
+    """Expect a call of a tool: ``call("Grep", pattern="TODO")``.
+
+    Args:
+        tool: a name, alternatives (``"Edit|Write"`` or a collection), a pattern (``"mcp__*"``) or a regular expression.
+        args: arguments whose names are no Python names, or clash with ``inside``; merged with the others.
+        inside: what the subagent that this ``Agent`` call spawns must do.
+        arguments: plain values, regular expressions, ``Path`` for the same file in any workspace, dirty-equals objects,
+            or ``{"$contains": ...}`` and the like.
+    """
+    name = ToolName.parse(tool, "call()")
+    prepared = _prepare_args({**(args or {}), **arguments}, f"call({name})")
+    return ExpectedCall(name, prepared, _inside(inside, name, f"call({name}, inside=...)"))
+
+
+def expected_calls(expected: Any, where: str = "expected") -> tuple[ExpectedCall, ...]:
+    """Read a list of expected calls: names, ``call(...)``, objects as in JSON fixtures, or recorded calls."""
+    if isinstance(expected, str | bytes | Mapping) or not isinstance(expected, Iterable):
+        raise UsageError(f"{where} is a list of calls or names of tools, not {expected!r}.")
+    return tuple(_expected_call(item, f"{where}[{index}]") for index, item in enumerate(expected))
+
+
+def _expected_call(item: Any, where: str) -> ExpectedCall:
+    if isinstance(item, ExpectedCall):
+        return item
+    if isinstance(item, ToolCall):
+        return ExpectedCall(ToolName.exactly(item.name), item.args)
+    if isinstance(item, Mapping):
+        return ExpectedCall.from_json(item, where)
+    return ExpectedCall(ToolName.parse(item, where))
+
+
+def _prepare_args(args: Any, where: str) -> dict[str, Any]:
+    if not isinstance(args, Mapping):
+        raise UsageError(f"{where}: arguments are an object, not {args!r}.")
+    return {key: prepare(value, f"{where}.{key}") for key, value in args.items()}
+
+
+def _inside(inside: Any, tool: ToolName, where: str) -> tuple[ExpectedCall, ...] | None:
+    if inside is None:
+        return None
+    if not any(map(tool.accepts, SPAWNING_TOOLS)):
+        raise UsageError(f"{where}: only an Agent call has calls inside, {tool} has none.")
+    return expected_calls(inside, where)
+
+
+def _status_list(status: Any, where: str) -> list[Any]:
+    statuses = status if isinstance(status, list) else [status]
+    for one in statuses:
+        if one not in _STATUSES:
+            raise UsageError(f"{where}: there is no status {one!r}; a call ends {', '.join(_STATUSES)}.")
+    return statuses
+
+
+def show(value: Any) -> str:
+    """A value as a reader would write it: plain values as in Python, operators by their name."""
+    if is_plain(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {show(item)}" for key, item in value.items()) + "}"
+    return f"[{', '.join(map(show, value))}]" if isinstance(value, list) else str(value)

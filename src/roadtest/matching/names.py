@@ -1,0 +1,82 @@
+"""Names of tools in expectations: one name, alternatives, or a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from roadtest.calls import SPAWNING_TOOLS
+from roadtest.errors import UsageError
+
+_PLAIN_NAME = re.compile(r"[\w.:/@-]+")
+_GLOB_CHARACTERS = frozenset("*?[")
+
+
+def canonical_tool(name: str) -> str:
+    """The name to compare by: ``Task`` is what older versions of Claude Code call ``Agent``."""
+    return "Agent" if name in SPAWNING_TOOLS else name
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """The tools that an expectation is about."""
+
+    text: str
+    names: frozenset[str] = frozenset()
+    globs: tuple[str, ...] = ()
+    regex: re.Pattern[str] | None = None
+
+    @classmethod
+    def exactly(cls, name: str) -> ToolName:
+        return cls(text=name, names=frozenset({canonical_tool(name)}))
+
+    @classmethod
+    def parse(cls, tool: Any, where: str = "tool") -> ToolName:
+        """Read ``"Grep"``, ``"Edit|Write"``, ``"mcp__github__*"``, a regular expression (searched for) or names."""
+        if isinstance(tool, ToolName):
+            return tool
+        if isinstance(tool, re.Pattern):
+            return cls(text=f"/{tool.pattern}/", regex=tool)
+        if isinstance(tool, dict):
+            return cls._from_operator(tool, where)
+        parts = tool.split("|") if isinstance(tool, str) else _strings(tool, where)
+        plain = [part for part in parts if not _GLOB_CHARACTERS.intersection(part)]
+        for part in plain:
+            if not _PLAIN_NAME.fullmatch(part):
+                raise UsageError(f"{where}: {part!r} is not the name of a tool.")
+        globs = tuple(part for part in parts if _GLOB_CHARACTERS.intersection(part))
+        return cls(text="|".join(parts), names=frozenset(map(canonical_tool, plain)), globs=globs)
+
+    @classmethod
+    def _from_operator(cls, tool: dict[str, Any], where: str) -> ToolName:
+        match tool:
+            case {"$regex": str(expression), **others} if not others:
+                try:
+                    return cls.parse(re.compile(expression))
+                except re.error as problem:
+                    raise UsageError(
+                        f"{where}: {expression!r} is not a regular expression: {problem}"
+                    ) from None
+            case {"$glob": str(pattern), **others} if not others:
+                return cls(text=pattern, globs=(pattern,))
+        raise UsageError(f"{where}: a tool is a name, a list of names, $regex or $glob, not {tool!r}.")
+
+    def accepts(self, name: str) -> bool:
+        return (
+            canonical_tool(name) in self.names
+            or any(fnmatchcase(name, glob) for glob in self.globs)
+            or (self.regex is not None and self.regex.search(name) is not None)
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _strings(tool: Any, where: str) -> list[str]:
+    parts = list(tool) if isinstance(tool, Iterable) else []
+    if not parts or not all(isinstance(part, str) for part in parts):
+        raise UsageError(f"{where}: a tool is a name, a pattern or a collection of names, not {tool!r}.")
+    return sorted(parts) if isinstance(tool, set | frozenset) else parts
