@@ -46,8 +46,8 @@ class Rules:
     ) -> Rules:
         if mode not in MODES:
             raise UsageError(f"there is no match mode {mode!r}; the modes are {', '.join(MODES)}.")
-        if agent is not None and not (isinstance(agent, str) and agent):
-            raise UsageError(f"agent is 'main' or the name of a subagent, not {agent!r}.")
+        if agent == "":
+            raise UsageError("agent is 'main' or the name of a subagent, not empty.")
         return cls(cast("Mode", mode), ArgsRules.build(args, overrides), agent)
 
     def match(

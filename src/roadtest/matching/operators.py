@@ -103,10 +103,10 @@ class SamePath(Operator):
         normal = os.path.normpath(actual)
         if normal == self.path:
             return True
-        if os.path.isabs(self.path) or not os.path.isabs(normal):
+        if self.path.startswith(os.sep) or not normal.startswith(os.sep):
             return False
         if self.roots:
-            return any(normal == os.path.normpath(os.path.join(root, self.path)) for root in self.roots)
+            return normal in {os.path.normpath(f"{root}/{self.path}") for root in self.roots}
         return normal.endswith(os.sep + self.path)
 
     def within(self, roots: tuple[str, ...]) -> SamePath:
@@ -200,4 +200,4 @@ def operator_from_object(value: Any, where: str) -> Operator:
 
 
 def _compares_by_identity(value: Any) -> bool:
-    return type(value).__eq__ is object.__eq__
+    return type(value).__eq__ == object.__eq__
