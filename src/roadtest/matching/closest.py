@@ -7,11 +7,12 @@ looks at the few calls of the same tool that share a scalar with it or were made
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence
 
 from roadtest.calls import ToolCall
 from roadtest.matching.expected import ExpectedCall
+from roadtest.matching.names import ByTool
 from roadtest.matching.solve import Pairs
 from roadtest.matching.values import leaves
 
@@ -25,30 +26,45 @@ def closest_pairs(
     unmade: Sequence[int],
     surplus: Sequence[int],
 ) -> Pairs:
-    """Pairs of left over calls of the same tool, those that have most in common first, then those that are nearest."""
+    """Pairs of left over calls of the same tool: most in common first, then nearest; the rest in order."""
     tools = _by_tool(actual, surplus)
+    choices = _Choices()
     ranked = sorted(
         (-common, abs(i - j), i, j)
         for i in unmade
-        for name, tool in tools.items()
-        if expected[i].tool.accepts(name)
+        for tool in tools.accepted_by(expected[i].tool)
         for j, common in tool.candidates(expected[i], i)
     )
-    pairs: Pairs = []
-    taken: tuple[set[int], set[int]] = set(), set()
     for _, _, i, j in ranked:
-        if i not in taken[0] and j not in taken[1]:
-            pairs.append((i, j))
-            taken[0].add(i)
-            taken[1].add(j)
-    return pairs
+        choices.take(i, j)
+    for i in unmade:
+        for tool in tools.accepted_by(expected[i].tool):
+            choices.take_first(i, tool)
+    return choices.pairs
 
 
-def _by_tool(actual: Sequence[ToolCall], surplus: Sequence[int]) -> dict[str, _LeftOver]:
+class _Choices:
+    def __init__(self) -> None:
+        self.pairs: Pairs = []
+        self._expected: set[int] = set()
+        self._actual: set[int] = set()
+
+    def take(self, i: int, j: int) -> None:
+        if i not in self._expected and j not in self._actual:
+            self.pairs.append((i, j))
+            self._expected.add(i)
+            self._actual.add(j)
+
+    def take_first(self, i: int, tool: _LeftOver) -> None:
+        while i not in self._expected and tool.untried:
+            self.take(i, tool.untried.popleft())
+
+
+def _by_tool(actual: Sequence[ToolCall], surplus: Sequence[int]) -> ByTool[_LeftOver]:
     tools: dict[str, _LeftOver] = defaultdict(_LeftOver)
     for j in surplus:
         tools[actual[j].name].add(j, actual[j])
-    return tools
+    return ByTool(tools.items())
 
 
 class _LeftOver:
@@ -56,11 +72,14 @@ class _LeftOver:
 
     def __init__(self) -> None:
         self._indices: list[int] = []
+        self.untried: deque[int] = deque()
+        """Calls to hand out once those that have something in common are paired."""
         self._scalars: dict[int, frozenset[Hashable]] = {}
         self._sharers: dict[Hashable, list[int]] = defaultdict(list)
 
     def add(self, index: int, call: ToolCall) -> None:
         self._indices.append(index)
+        self.untried.append(index)
         self._scalars[index] = frozenset(leaves(call.args))
         for scalar in self._scalars[index]:
             self._sharers[scalar].append(index)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 from roadtest.calls import SPAWNING_TOOLS
 from roadtest.errors import UsageError
@@ -73,6 +73,22 @@ class ToolName:
 
     def __str__(self) -> str:
         return self.text
+
+
+Tools = TypeVar("Tools")
+
+
+class ByTool(dict[str, Tools]):
+    """Something for each tool that was called, to be asked for by what an expectation names."""
+
+    def __init__(self, items: Iterable[tuple[str, Tools]]) -> None:
+        super().__init__(items)
+        self._known: dict[ToolName, list[Tools]] = {}
+
+    def accepted_by(self, tool: ToolName) -> list[Tools]:
+        if tool not in self._known:
+            self._known[tool] = [item for name, item in self.items() if tool.accepts(name)]
+        return self._known[tool]
 
 
 def _strings(tool: Any, where: str) -> list[str]:

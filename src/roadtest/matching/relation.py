@@ -17,6 +17,7 @@ from roadtest.calls import SPAWNING_TOOLS, ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching.arguments import ArgsRule, ArgsRules, ByKeys, ByPaths
 from roadtest.matching.expected import ExpectedCall
+from roadtest.matching.names import ByTool
 from roadtest.matching.values import canonical, is_plain, leaves
 
 COMPARISON_LIMIT = 10_000_000
@@ -69,11 +70,10 @@ class Relation:
 
     def masks(self, expected: Sequence[ExpectedCall], actual: Sequence[ToolCall]) -> list[int]:
         """For each expected call the actual calls it accepts, as bits."""
-        by_tool = _group(actual, expected)
-        tools = {
-            name: _Tool(groups, _candidates(self._rules.for_tool(name), groups))
-            for name, groups in by_tool.items()
-        }
+        tools = ByTool(
+            (name, _Tool(groups, _candidates(self._rules.for_tool(name), groups)))
+            for name, groups in _group(actual, expected).items()
+        )
         known: dict[Hashable, int] = {}
         masks = []
         for one in expected:
@@ -83,14 +83,14 @@ class Relation:
             masks.append(known[key])
         return masks
 
-    def _mask(self, expected: ExpectedCall, tools: dict[str, _Tool]) -> int:
+    def _mask(self, expected: ExpectedCall, tools: ByTool[_Tool]) -> int:
         mask = 0
-        for name, tool in tools.items():
-            if expected.tool.accepts(name):
-                for group in tool.groups if expected.args is None else tool.candidates(expected.args):
-                    self._count(1)
-                    if self.accepts_args(expected, group.call) and self._accepts_rest(expected, group.call):
-                        mask |= group.mask
+        for tool in tools.accepted_by(expected.tool):
+            candidates = tool.groups if expected.args is None else tool.candidates(expected.args)
+            self._count(len(candidates))
+            for group in candidates:
+                if self.accepts_args(expected, group.call) and self._accepts_rest(expected, group.call):
+                    mask |= group.mask
         return mask
 
     def _count(self, comparisons: int) -> None:

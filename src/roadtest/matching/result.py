@@ -104,7 +104,7 @@ class Match:
 
         return summary(self)
 
-    def render(self, *, width: int = 110, color: bool = False) -> str:
+    def render(self, *, width: int = 100, color: bool = False) -> str:
         """The comparison side by side, as text; with ``color`` for a terminal."""
         from roadtest.matching.render import render  # noqa: PLC0415
 
@@ -112,7 +112,7 @@ class Match:
 
     def to_data(self) -> dict[str, Any]:
         """The comparison as JSON values, for reports."""
-        from roadtest.matching.render import to_data  # noqa: PLC0415
+        from roadtest.matching.data import to_data  # noqa: PLC0415
 
         return to_data(self)
 

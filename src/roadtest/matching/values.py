@@ -160,16 +160,25 @@ def canonical(value: Any) -> Hashable:
     return value if isinstance(value, Operator) else (type(value).__name__, repr(value))
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Hashable]]:
+Scalar = tuple[Path, Hashable]
+
+
+def leaves(value: Any) -> list[Scalar]:
     """The scalars inside with the way to each; operators and empty containers have none."""
+    found: list[Scalar] = []
+    _collect(value, (), found)
+    return found
+
+
+def _collect(value: Any, path: Path, found: list[Scalar]) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from leaves(item, (*path, key))
+            _collect(item, (*path, key), found)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from leaves(item, (*path, index))
+            _collect(item, (*path, index), found)
     elif not isinstance(value, Operator):
-        yield path, canonical(value)
+        found.append((path, canonical(value)))
 
 
 def is_plain(value: Any) -> bool:
