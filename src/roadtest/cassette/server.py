@@ -12,8 +12,8 @@ import base64
 import secrets
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from roadtest.cassette import sse
-from roadtest.cassette.wire import Answer, Refuse, Replay, Request, Session
+from roadtest.cassette import sse, upstream
+from roadtest.cassette.wire import Forward, Hold, Refuse, Replay, ReplayError, Request, Session
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -37,6 +37,8 @@ class Mount:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     egress: list[str] = field(default_factory=list)
     """Where the run tried to connect besides the model."""
+    closed: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def base_url(self) -> str:
@@ -45,6 +47,29 @@ class Mount:
     @property
     def proxy_url(self) -> str:
         return f"http://{self.token}:x@127.0.0.1:{self.port}"
+
+    async def decide(self, request: Request) -> Forward | Refuse | Replay | ReplayError:
+        """The session's answer, once it is no longer held back.
+
+        To be asked, and to be answered, are both events that an answer held for another request may wait for.
+        """
+        announced = False
+        while True:
+            answer = self.session.answer(request)
+            if not isinstance(answer, Hold):
+                self._wake()
+                return answer
+            if self.closed:
+                return Refuse("the run is over")
+            if not announced:
+                self._wake()
+                announced = True
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), answer.seconds)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 class Server:
@@ -59,6 +84,7 @@ class Server:
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             self._app,
+            interface="asgi3",  # a bound method is taken for an ASGI 2 application unless told
             http="h11",
             ws="none",
             loop="asyncio",
@@ -77,6 +103,7 @@ class Server:
         try:
             yield mount
         finally:
+            mount.closed = True
             del self._mounts[mount.token]
 
     async def _app(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -94,7 +121,8 @@ class Server:
         if mount is None:
             await _send_error(send, Refuse("no run is served under this address", 404, "not_found_error"))
             return
-        await _respond(mount.session, Request(scope["method"], f"/{path}", headers, body), send)
+        request = Request(scope["method"], f"/{path}", headers, body, scope["query_string"].decode("latin-1"))
+        await _respond(mount, request, send)
 
     def _note_egress(self, method: str, target: str, headers: dict[str, str]) -> None:
         scheme, _, encoded = headers.get("proxy-authorization", "").partition(" ")
@@ -119,19 +147,38 @@ async def _read(receive: Receive) -> bytes:
     return b"".join(pieces)
 
 
-async def _respond(session: Session, request: Request, send: Send) -> None:
+async def _respond(mount: Mount, request: Request, send: Send) -> None:
     if request.path != "/v1/messages" or request.method != "POST":
         # A probe before the first request (HEAD, /api/hello) only wants to know that somebody is there.
         await _send(send, 200 if request.method == "HEAD" else 404, "application/json", b"{}")
         return
-    answer: Answer = session.answer(request)
+    answer = await mount.decide(request)
     match answer:
         case Refuse():
             await _send_error(send, answer)
+        case ReplayError(status, body, headers):
+            await _send(send, status, "application/json", msgspec.json.encode(body), headers)
         case Replay(message) if request.wants_stream:
             await _send(send, 200, "text/event-stream", b"".join(sse.encode(message)))
         case Replay(message):
             await _send(send, 200, "application/json", msgspec.json.encode(message))
+        case Forward():
+            await _forward(answer, request, send)
+
+
+async def _forward(answer: Forward, request: Request, send: Send) -> None:
+    async def start(status: int, headers: Mapping[str, str]) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
+
+    async def write(piece: bytes) -> None:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    try:
+        await upstream.forward(answer, request, start, write)
+    except upstream.UpstreamUnreachable as problem:
+        await _send_error(send, Refuse(str(problem), 502))
+        return
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _send_error(send: Send, refusal: Refuse) -> None:
@@ -141,9 +188,12 @@ async def _send_error(send: Send, refusal: Refuse) -> None:
 
 
 async def _send(
-    send: Send, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None
+    send: Send, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None
 ) -> None:
     pairs = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
-    encoded = [(key.encode("latin-1"), value.encode("latin-1")) for key, value in pairs.items()]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.start", "status": status, "headers": _encoded(pairs)})
     await send({"type": "http.response.body", "body": body})
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]

@@ -1,7 +1,8 @@
 """What passes between Claude Code and the model, with no socket in sight.
 
-The server turns each HTTP request into a ``Request``, asks the run's session for an ``Answer`` and carries it out. A session
-decides; it neither reads nor writes sockets. All calls of one session come from the server's event loop, one at a time.
+The server turns each HTTP request into a ``Request``, asks the run's session for an ``Answer`` and carries it out. A
+session decides; it neither reads nor writes sockets. All calls of one session come from the server's event loop, one
+at a time.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import msgspec
 
 Json: TypeAlias = dict[str, Any]
 
+LANE_HEADER = "x-roadtest-lane"
+"""Names the lane of a request that does not come from Claude Code, such as a judge's."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Request:
     """One request of a client; ``path`` is what follows the run's prefix, header names are in lower case."""
 
@@ -24,6 +28,7 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
     @cached_property
     def payload(self) -> Json:
@@ -39,6 +44,17 @@ class Request:
         return self.headers.get("x-claude-code-parent-agent-id")
 
     @property
+    def lane(self) -> str | None:
+        """The lane that a client other than Claude Code asks for."""
+        return self.headers.get(LANE_HEADER)
+
+    @property
+    def claude_version(self) -> str:
+        """``2.1.325`` of the user agent ``claude-cli/2.1.325 (...)``; empty for another client."""
+        name, _, rest = self.headers.get("user-agent", "").partition("/")
+        return rest.partition(" ")[0] if name == "claude-cli" else ""
+
+    @property
     def wants_stream(self) -> bool:
         return bool(self.payload.get("stream"))
 
@@ -51,6 +67,15 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class ReplayError:
+    """Answer with the error that the API gave when this was recorded."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Refuse:
     """Answer with an error, at once, in a way that does not make Claude Code try again."""
 
@@ -60,7 +85,35 @@ class Refuse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Answer: TypeAlias = Replay | Refuse
+@dataclass(frozen=True)
+class Hold:
+    """Not yet: ask again, with the same request, after any other event of this run or after so many seconds."""
+
+    seconds: float
+
+
+class Tap(Protocol):
+    """Listens to an answer on its way from the upstream to the client; never raises."""
+
+    def start(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def feed(self, data: bytes) -> None: ...
+
+    def end(self, failure: str = "") -> None:
+        """The answer is over; ``failure`` says why it is not whole."""
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Pass the request on to this address and stream the answer through, letting the tap listen."""
+
+    base_url: str
+    headers: Mapping[str, str]
+    """Set over those of the request: the credentials that the client does not have."""
+    tap: Tap
+
+
+Answer: TypeAlias = Replay | ReplayError | Refuse | Hold | Forward
 
 
 class Session(Protocol):
