@@ -161,7 +161,7 @@ class PassIf:
                 return cls(rate=rule)
             case str() if found := re.fullmatch(r"at least ([1-9]\d*)", rule):
                 return cls(count=int(found[1]))
-            case str() if found := re.fullmatch(r"rate ([\d.e-]+)", rule):
+            case str() if found := re.fullmatch(r"rate (\d+(?:\.\d+)?(?:e-\d+)?)", rule):
                 return cls.parse(float(found[1]))
         raise UsageError(
             f"pass_if={rule!r} is no rule for when a case passes.",
@@ -172,6 +172,14 @@ class PassIf:
         if self.count is not None:
             return f"at least {self.count}"
         return "all" if self.rate is None else f"rate {self.rate!r}"
+
+    def check(self, trials: Trials) -> None:
+        """A rule that so many trials can never fulfil is an error."""
+        if self.needed(trials.max) > trials.max:
+            raise UsageError(
+                f"pass_if asks for {self} passes, and the case is tried {trials.max} times.",
+                hint=f"set trials to {self.count} or more, or pass_if to at most {trials.max}",
+            )
 
     def needed(self, trials: int) -> int:
         """How many of this many trials must pass."""
