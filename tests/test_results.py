@@ -106,7 +106,7 @@ def test_a_record_survives_the_round_trip() -> None:
 
 
 @pytest.mark.parametrize("kind", [Run, CaseResult, Record])
-def test_a_newer_format_is_refused(kind) -> None:
+def test_a_newer_format_is_refused(kind: type[Any]) -> None:
     """A record of a later version is an error that says so, whatever else has changed in it."""
     data = msgspec.json.encode({"format": FORMAT + 1, "surprise": []})
     with pytest.raises(UsageError, match=f"x.json has format {FORMAT + 1}.*reads up to {FORMAT}"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import combinations, product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -77,7 +78,7 @@ def test_pass_at_k_and_pass_hat_k_count_all_choices(sample: tuple[int, int, int]
 
 
 @pytest.mark.parametrize("estimate", [pass_at_k, pass_hat_k])
-def test_more_tries_than_trials_cannot_be_estimated(estimate) -> None:
+def test_more_tries_than_trials_cannot_be_estimated(estimate: Callable[[int, int, int], float]) -> None:
     """Asking for pass@5 of three trials is an error that names the largest k."""
     with pytest.raises(UsageError, match="use k from 1 to 3"):
         estimate(3, 2, 5)
@@ -152,13 +153,13 @@ def test_a_rule_is_read_back_from_its_text(rule: PassIf) -> None:
         (PassIf(count=3), "at least 3"),
     ],
 )
-def test_a_rule_is_a_word_a_count_or_a_share(given_rule, text: str) -> None:
+def test_a_rule_is_a_word_a_count_or_a_share(given_rule: Any, text: str) -> None:
     """``pass_if`` takes "all", a whole number of trials or a fraction of them."""
     assert str(PassIf.parse(given_rule)) == text
 
 
 @pytest.mark.parametrize("rule", ["most", 0, -1, 0.0, 1.5, True, "rate 7", "at least 0", "rate ..", None])
-def test_a_senseless_rule_is_refused(rule) -> None:
+def test_a_senseless_rule_is_refused(rule: Any) -> None:
     """Anything else is an error that lists what can be given."""
     with pytest.raises(UsageError, match="pass_if"):
         PassIf.parse(rule)
@@ -247,7 +248,7 @@ def test_students_quantiles_leave_five_per_cent(freedom: int) -> None:
     scale = math.gamma((freedom + 1) / 2) / (math.sqrt(freedom * math.pi) * math.gamma(freedom / 2))
 
     def density(value: float) -> float:
-        return scale * (1 + value * value / freedom) ** (-(freedom + 1) / 2)
+        return scale * math.pow(1 + value * value / freedom, -(freedom + 1) / 2)
 
     steps, end = 20_000, student_t(freedom)
     width = end / steps
