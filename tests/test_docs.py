@@ -71,11 +71,17 @@ def test_evals_in_the_docs_run(block: Block, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("block", [block for block in blocks("python") if not block.is_test_file], ids=name_of)
+@pytest.mark.parametrize(
+    "block", [block for block in blocks("python") if not block.is_test_file], ids=name_of
+)
 def test_python_in_the_docs_runs(block: Block, tmp_path: Path) -> None:
     """Any other Python in the docs runs as it stands."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block.text], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", block.text],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
