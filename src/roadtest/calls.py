@@ -28,6 +28,9 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: str | None = None
     duration_ms: float | None = None
     turn: str | None = None
+    """A name that the calls of one message of the model share."""
+    rewritten: dict[str, Any] | None = None
+    """What the tool ran with, where a hook had changed what the model asked for."""
 
     def __str__(self) -> str:
         args = ", ".join(f"{key}={value!r}" for key, value in self.args.items())

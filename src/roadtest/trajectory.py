@@ -15,11 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from roadtest.calls import SPAWNING_TOOLS, Status, ToolCall
-from roadtest.events import LifecycleEvent, ToolEvent, parse_tool_events
+from roadtest.calls import ToolCall
+from roadtest.events import LifecycleEvent, ToolEvent, parse_lifecycle_events, parse_tool_events
 from roadtest.matching import Match, match
-
-_STATUS_OF_PHASE: dict[str, Status] = {"post": "ok", "failure": "failed", "denied": "denied"}
+from roadtest.pairing import pair
 
 
 class Trajectory(Sequence[ToolCall]):
@@ -33,17 +32,15 @@ class Trajectory(Sequence[ToolCall]):
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> Trajectory:
-        """Read back what the hook wrote to ``tool-calls.jsonl``."""
+        """Read back what the hook wrote to ``tool-calls.jsonl``, and to ``lifecycle.jsonl`` beside it."""
         path = Path(path)
-        return cls.from_events(parse_tool_events(path.read_bytes(), str(path)))
+        beside = path.with_name("lifecycle.jsonl")
+        lifecycle = parse_lifecycle_events(beside.read_bytes(), str(beside)) if beside.is_file() else []
+        return cls.from_events(parse_tool_events(path.read_bytes(), str(path)), lifecycle)
 
     @classmethod
     def from_events(cls, events: Iterable[ToolEvent], lifecycle: Iterable[LifecycleEvent] = ()) -> Trajectory:
-        by_call: dict[str, list[ToolEvent]] = {}
-        for event in events:
-            by_call.setdefault(event.tool_use_id, []).append(event)
-        spawns = _spawning_calls(by_call.values())
-        return cls(_to_call(group, spawns) for group in by_call.values())
+        return cls(pair(events, lifecycle))
 
     @overload
     def __getitem__(self, index: int) -> ToolCall: ...
@@ -100,33 +97,3 @@ class Trajectory(Sequence[ToolCall]):
         self, expected: Sequence[Any], *, mode: str = "strict", args: str = "superset", **options: Any
     ) -> Match:
         return match(self, expected, mode=mode, args=args, **options)
-
-
-def _spawning_calls(groups: Iterable[list[ToolEvent]]) -> dict[str, str]:
-    """Agent id to the id of the call that spawned it, as the result of that call tells."""
-    spawns = {}
-    for group in groups:
-        for event in group:
-            if event.tool_name in SPAWNING_TOOLS and isinstance(event.tool_output, dict):
-                agent_id = event.tool_output.get("agentId")
-                if isinstance(agent_id, str):
-                    spawns[agent_id] = event.tool_use_id
-    return spawns
-
-
-def _to_call(group: list[ToolEvent], spawns: dict[str, str]) -> ToolCall:
-    first, last = group[0], group[-1]
-    return ToolCall(
-        name=first.tool_name,
-        args=first.tool_input,
-        id=first.tool_use_id,
-        agent=first.agent_type,
-        agent_id=first.agent_id,
-        parent_id=spawns.get(first.agent_id) if first.agent_id else None,
-        status=_STATUS_OF_PHASE.get(last.phase, "unfinished"),
-        output=last.tool_output,
-        error=last.error,
-        exit_code=last.exit_code,
-        started_at=first.timestamp,
-        duration_ms=last.duration_ms,
-    )
