@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from roadtest import installation
 from roadtest.errors import ClaudeNotFound
 from roadtest.installation import find_claude
 
@@ -59,6 +58,6 @@ def test_a_named_program_that_cannot_run_is_an_error(tmp_path: Path, kind: str) 
 
 def test_no_claude_at_all_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any Claude Code the error says how to install it."""
-    monkeypatch.setattr(installation.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr("roadtest.installation.importlib.util.find_spec", lambda _name: None)
     with pytest.raises(ClaudeNotFound, match=r"roadtest\[claude\]"):
         find_claude(None, {"PATH": ""})
