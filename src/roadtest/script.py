@@ -1,4 +1,4 @@
-"""Play the model by hand: turns written in Python, given to the real Claude Code by the local server.
+"""Play the model by hand: turns written in Python or in a file, given to the real Claude Code by the local server.
 
     from roadtest import script
 
@@ -7,19 +7,23 @@
         script.say("I was not allowed to."),
     )
 
-Each argument is one answer of the model: a part, or a list of parts (text and parallel calls) in one message. A call that
-spawns a subagent carries the subagent's own turns: ``script.delegate("reviewer", "Review a.py", [script.say("Fine.")])``.
-``{{workspace}}`` in any text or argument becomes the path of the live workspace.
+Each argument is one answer of the model: a part, a list of parts (text and parallel calls in one message), a fault, or a
+function that is given what the agent asks and returns one of these. A call that spawns a subagent carries the subagent's
+own turns: ``script.delegate("reviewer", "Review a.py", [script.say("Fine.")])``. ``{{workspace}}`` in any text or argument
+becomes the path of the live workspace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from roadtest.errors import UsageError
+
+FaultKind = Literal["overloaded", "rate_limited", "server_error", "error_event", "cut", "malformed", "slow"]
 
 
 class Say(msgspec.Struct, frozen=True):
@@ -34,21 +38,75 @@ class Think(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     tool: str
     args: dict[str, Any] = {}
-    lane: tuple[Turn, ...] | None = None
+    lane: tuple[Step, ...] | None = None
     """What the subagent that this call spawns will answer; None for every other call."""
 
 
-Part: TypeAlias = Say | Think | Call
-Turn: TypeAlias = tuple[Part, ...]
+class Block(msgspec.Struct, frozen=True):
+    """A content block of any type, given as the API would."""
+
+    fields: dict[str, Any]
+
+
+Part: TypeAlias = Say | Think | Call | Block
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One answer of the model."""
+
+    parts: tuple[Part, ...]
+    stop_reason: str | None = None
+    """None: ``tool_use`` if there is a call, else ``end_turn``."""
+    usage: dict[str, Any] = {}
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Something that goes wrong between Claude Code and the model; see ``fault``."""
+
+    kind: FaultKind
+    seconds: float = 0.0
+    retry_after: float | None = None
+    status: int | None = None
+    times: int = 1
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    """What a tool answered, as the model gets to read it."""
+
+    id: str
+    text: str
+    is_error: bool = False
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a turn that is a function is given: the request that it has to answer."""
+
+    payload: dict[str, Any]
+    """The whole body of the request."""
+    results: list[ToolResult]
+    """The results of the calls of the turn before."""
+    text: str
+    """All text of the last message: the prompt, a notice, or empty after calls."""
+
+
+Step: TypeAlias = Turn | Fault | Callable[[Asked], Any]
+Written: TypeAlias = Part | Turn | Fault | Sequence[Part] | Callable[[Asked], Any]
 
 
 class Script:
-    """The answers of a model, in order; ``lanes`` of subagents hang on the calls that spawn them."""
+    """The answers of a model, in order; the turns of subagents hang on the calls that spawn them."""
 
-    def __init__(self, *turns: Part | Sequence[Part]) -> None:
+    def __init__(self, *turns: Written) -> None:
         if not turns:
             raise UsageError("A script needs at least one turn.", hint='Script(script.say("Done."))')
-        self.turns = tuple(_turn(item, number) for number, item in enumerate(turns, 1))
+        self.turns = tuple(
+            as_step(item, f"Turn {number} of the script") for number, item in enumerate(turns, 1)
+        )
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Script:
+        """Turns from a YAML or JSON file; docs/how-to/scripted-model.md shows its form."""
+        return cls(*_read_turns(Path(path)))
 
 
 def say(text: str) -> Say:
@@ -63,22 +121,121 @@ def call(tool: str, /, **args: Any) -> Call:
     return Call(tool, args)
 
 
-def delegate(agent: str, prompt: str, turns: Sequence[Part | Sequence[Part]], /, **args: Any) -> Call:
+def block(type: str, /, **fields: Any) -> Block:  # noqa: A002 - it is what the API calls it
+    """A content block that has no function of its own here: ``block("redacted_thinking", data="...")``."""
+    return Block({"type": type, **fields})
+
+
+def delegate(agent: str, prompt: str, turns: Sequence[Written], /, **args: Any) -> Call:
     """A call that spawns a subagent, with the subagent's own turns."""
     args = {"description": f"ask {agent}", "subagent_type": agent, "prompt": prompt, **args}
     return Call("Agent", args, Script(*turns).turns)
 
 
-def _turn(item: Part | Sequence[Part], number: int) -> Turn:
-    parts = (item,) if isinstance(item, Say | Think | Call) else tuple(item)
+def turn(*parts: Part, stop_reason: str | None = None, usage: Mapping[str, Any] | None = None) -> Turn:
+    """An answer that also says why it stopped, or what it used."""
+    return Turn(parts, stop_reason, dict(usage or {}))
+
+
+def fault(
+    kind: FaultKind,
+    *,
+    seconds: float = 1.0,
+    retry_after: float | None = None,
+    status: int | None = None,
+    times: int = 1,
+) -> Fault:
+    """Let the request that comes here fail; the turn after it answers the next request, such as a retry.
+
+    - ``overloaded``: status 529; ``rate_limited``: 429; ``server_error``: 500. ``retry_after`` adds the header of that
+      name, ``status`` sets another status.
+    - ``error_event``: the stream begins and then reports an overload.
+    - ``cut``: the connection ends in mid-stream; ``malformed``: an event in mid-stream is garbled.
+    - ``slow``: the next turn is given ``seconds`` later.
+
+    ``times`` lets it happen that often in a row.
+    """
+    if kind not in get_args(FaultKind):
+        raise UsageError(
+            f"There is no fault called {kind!r}.", hint=f"one of {', '.join(get_args(FaultKind))}"
+        )
+    if times < 1 or seconds < 0:
+        raise UsageError(
+            f"A fault cannot happen {times} times or take {seconds} seconds.", hint="times=1, seconds=0"
+        )
+    return Fault(kind, seconds, retry_after, status, times)
+
+
+def as_step(item: Any, where: str) -> Step:
+    """What was written as one turn, checked; ``where`` is how an error calls it."""
+    if isinstance(item, Turn | Fault) or (callable(item) and not isinstance(item, type)):
+        return item
+    parts = (item,) if isinstance(item, Part) else tuple(item) if isinstance(item, list | tuple) else (item,)
     for part in parts:
-        if not isinstance(part, Say | Think | Call):
+        if not isinstance(part, Part):
             raise UsageError(
-                f"Turn {number} of the script holds {part!r}, which is not a part of a message.",
-                hint="use script.say(...), script.think(...), script.call(...) or script.delegate(...)",
+                f"{where} holds {part!r}, which is not a part of a message.",
+                hint="use script.say(...), script.think(...), script.call(...), script.delegate(...) or a list of them",
             )
     if not parts:
+        raise UsageError(f"{where} is empty.", hint='use script.say("") for an empty answer')
+    return Turn(parts)
+
+
+def _read_turns(path: Path) -> list[Written]:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(
-            f"Turn {number} of the script is empty.", hint='use script.say("") for an empty answer'
-        )
-    return parts
+            f"The script {path} cannot be read: {problem}.", hint="give the path of a YAML file"
+        ) from None
+    import yaml  # noqa: PLC0415 - only scripts in files need it
+
+    try:
+        entries = yaml.safe_load(text)  # JSON is YAML too
+    except yaml.YAMLError as problem:
+        raise UsageError(
+            f"The script {path} is not valid YAML: {problem}", hint="see what the line says"
+        ) from None
+    if not isinstance(entries, list) or not entries:
+        raise UsageError(f"The script {path} holds no list of turns.", hint="begin each turn with '- '")
+    return [_read_turn(entry, f"{path}, turn {number}") for number, entry in enumerate(entries, 1)]
+
+
+def _read_turn(entry: Any, where: str) -> Written:
+    if isinstance(entry, list):
+        return [_read_part(part, where) for part in entry]
+    if isinstance(entry, dict) and "fault" in entry:
+        failing: Fault = _build(fault, "fault", entry, where)
+        return failing
+    return _read_part(entry, where)
+
+
+def _read_part(entry: Any, where: str) -> Part:
+    if isinstance(entry, str):
+        return Say(entry)
+    builders: dict[str, Callable[..., Part]] = {
+        "say": say,
+        "think": think,
+        "call": lambda tool, args=None: Call(tool, args or {}),
+        "block": Block,
+        "delegate": lambda agent, prompt, turns, args=None: delegate(
+            agent, prompt, [_read_turn(item, f"{where}, subagent {agent}") for item in turns], **(args or {})
+        ),
+    }
+    for name, builder in builders.items():
+        if isinstance(entry, dict) and name in entry:
+            part: Part = _build(builder, name, entry, where)
+            return part
+    raise UsageError(
+        f"{where} is {entry!r}, which says nothing.", hint=f"a text, or one of {', '.join(builders)}"
+    )
+
+
+def _build(builder: Callable[..., Any], name: str, entry: Mapping[str, Any], where: str) -> Any:
+    try:
+        return builder(entry[name], **{key: value for key, value in entry.items() if key != name})
+    except TypeError as problem:
+        raise UsageError(
+            f"{where}: {name} is written wrong: {problem}.", hint="see the how-to on scripts"
+        ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import binascii
 import secrets
 import socket
 import threading
@@ -22,10 +23,23 @@ import msgspec
 import uvicorn
 
 from roadtest.cassette import sse, upstream
-from roadtest.cassette.wire import Forward, Hold, Refuse, Replay, ReplayError, Request, Session
+from roadtest.cassette.wire import (
+    Answer,
+    Delay,
+    Forward,
+    Hold,
+    Raw,
+    Refuse,
+    Replay,
+    ReplayError,
+    Request,
+    Session,
+)
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_COUNT_TOKENS = "/v1/messages/count_tokens"
 
 
 @dataclass
@@ -48,14 +62,17 @@ class Mount:
     def proxy_url(self) -> str:
         return f"http://{self.token}:x@127.0.0.1:{self.port}"
 
-    async def decide(self, request: Request) -> Forward | Refuse | Replay | ReplayError:
+    async def decide(self, request: Request) -> Forward | Raw | Refuse | Replay | ReplayError:
         """The session's answer, once it is no longer held back.
 
         To be asked, and to be answered, are both events that an answer held for another request may wait for.
         """
         announced = False
         while True:
-            answer = self.session.answer(request)
+            answer = self._ask(request)
+            if isinstance(answer, Delay):
+                await asyncio.sleep(answer.seconds)
+                continue
             if not isinstance(answer, Hold):
                 self._wake()
                 return answer
@@ -66,6 +83,12 @@ class Mount:
                 announced = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), answer.seconds)
+
+    def _ask(self, request: Request) -> Answer:
+        try:
+            return self.session.answer(request)
+        except Exception as problem:  # noqa: BLE001 - the run has to end at once, and say why
+            return Refuse(f"this request could not be answered: {problem!r}")
 
     def _wake(self) -> None:
         self._changed.set()
@@ -108,7 +131,9 @@ class Server:
 
     async def _app(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
-        target: str = scope["path"]
+        target: str = scope["path"].removeprefix(
+            f"http://127.0.0.1:{self.port}"
+        )  # a client that minds no NO_PROXY
         if scope["method"] == "CONNECT" or not target.startswith("/"):
             self._note_egress(scope["method"], target, headers)
             await _send_error(
@@ -117,6 +142,8 @@ class Server:
             return
         _, token, path = target.split("/", 2) if target.count("/") > 1 else ("", target[1:], "")
         body = await _read(receive)
+        if body is None:
+            return
         mount = self._mounts.get(token)
         if mount is None:
             await _send_error(send, Refuse("no run is served under this address", 404, "not_found_error"))
@@ -125,9 +152,7 @@ class Server:
         await _respond(mount, request, send)
 
     def _note_egress(self, method: str, target: str, headers: dict[str, str]) -> None:
-        scheme, _, encoded = headers.get("proxy-authorization", "").partition(" ")
-        token = base64.b64decode(encoded).decode("latin-1").partition(":")[0] if scheme == "Basic" else ""
-        if mount := self._mounts.get(token):
+        if mount := self._mounts.get(_proxy_user(headers)):
             mount.egress.append(f"{method} {target}")
 
 
@@ -137,33 +162,75 @@ def shared() -> Server:
     return Server()
 
 
-async def _read(receive: Receive) -> bytes:
+def _proxy_user(headers: Mapping[str, str]) -> str:
+    scheme, _, encoded = headers.get("proxy-authorization", "").partition(" ")
+    try:
+        return base64.b64decode(encoded).decode("latin-1").partition(":")[0] if scheme == "Basic" else ""
+    except (binascii.Error, ValueError):
+        return ""
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body; None if the client went away before its end."""
     pieces = []
     more = True
     while more:
         event = await receive()
+        if event["type"] == "http.disconnect":
+            return None
         pieces.append(event.get("body", b""))
         more = event.get("more_body", False)
     return b"".join(pieces)
 
 
 async def _respond(mount: Mount, request: Request, send: Send) -> None:
-    if request.path != "/v1/messages" or request.method != "POST":
-        # A probe before the first request (HEAD, /api/hello) only wants to know that somebody is there.
-        await _send(send, 200 if request.method == "HEAD" else 404, "application/json", b"{}")
+    if request.method != "POST" or request.path not in {"/v1/messages", _COUNT_TOKENS}:
+        await _respond_to_probe(request, send)
+        return
+    if problem := _malformed(request):
+        await _send_error(send, Refuse(problem, 400, "invalid_request_error"))
+        return
+    if request.path == _COUNT_TOKENS:
+        # Four bytes a token is as near as one comes without the model; it only steers when to compact.
+        await _send_json(send, 200, {"input_tokens": len(request.body) // 4})
         return
     answer = await mount.decide(request)
     match answer:
+        case Raw():
+            await _send_raw(send, answer)
         case Refuse():
             await _send_error(send, answer)
         case ReplayError(status, body, headers):
-            await _send(send, status, "application/json", msgspec.json.encode(body), headers)
+            await _send_json(send, status, body, headers)
         case Replay(message) if request.wants_stream:
             await _send(send, 200, "text/event-stream", b"".join(sse.encode(message)))
         case Replay(message):
-            await _send(send, 200, "application/json", msgspec.json.encode(message))
+            await _send_json(send, 200, message)
         case Forward():
             await _forward(answer, request, send)
+
+
+async def _respond_to_probe(request: Request, send: Send) -> None:
+    """A HEAD before the first request only wants to know that somebody is there; there is nothing else here."""
+    if request.method == "HEAD":
+        await _send(send, 200, "application/json", b"")
+    else:
+        await _send_error(
+            send, Refuse(f"there is no {request.method} {request.path} here", 404, "not_found_error")
+        )
+
+
+def _malformed(request: Request) -> str:
+    try:
+        return "" if isinstance(request.payload.get("messages"), list) else "messages: Field required"
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        return f"the body of this request is not a JSON object: {problem}"
+
+
+async def _send_raw(send: Send, answer: Raw) -> None:
+    await send({"type": "http.response.start", "status": answer.status, "headers": _encoded(answer.headers)})
+    # Left incomplete, the response ends with its connection.
+    await send({"type": "http.response.body", "body": answer.body, "more_body": answer.cut})
 
 
 async def _forward(answer: Forward, request: Request, send: Send) -> None:
@@ -184,7 +251,11 @@ async def _forward(answer: Forward, request: Request, send: Send) -> None:
 async def _send_error(send: Send, refusal: Refuse) -> None:
     body = {"type": "error", "error": {"type": refusal.kind, "message": f"roadtest: {refusal.text}"}}
     headers = {"x-should-retry": "false", **refusal.headers}
-    await _send(send, refusal.status, "application/json", msgspec.json.encode(body), headers)
+    await _send_json(send, refusal.status, body, headers)
+
+
+async def _send_json(send: Send, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+    await _send(send, status, "application/json", msgspec.json.encode(body), headers)
 
 
 async def _send(

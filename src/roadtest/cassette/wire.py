@@ -113,7 +113,24 @@ class Forward:
     tap: Tap
 
 
-Answer: TypeAlias = Replay | ReplayError | Refuse | Hold | Forward
+@dataclass(frozen=True)
+class Raw:
+    """Answer with exactly this body, right or wrong, and then drop the connection in mid-answer if ``cut``."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Ask again, with the same request, after so many seconds and not before."""
+
+    seconds: float
+
+
+Answer: TypeAlias = Replay | ReplayError | Refuse | Hold | Forward | Raw | Delay
 
 
 class Session(Protocol):
