@@ -104,3 +104,25 @@ def test_the_template_itself_is_never_touched(run_claude: RunScript, tmp_path: P
 
     assert (template / "a.txt").read_text() == "before\n"
     assert "-before\n+after" in run.diff
+
+
+def test_hooks_of_a_run_stand_beside_the_capture_hooks(run_claude: RunScript) -> None:
+    """Hooks given in extra_settings do their work, and the calls are captured all the same."""
+    deny = "echo 'not today' >&2; exit 2"
+    run = run_claude(
+        script=script.Script(script.call("Bash", command="date"), script.say("No.")),
+        extra_settings={
+            "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": deny}]}]}
+        },
+    )
+
+    assert run.invalid == ""
+    assert [(call.name, call.status) for call in run.trajectory] == [("Bash", "denied")]
+    assert "not today" in (run.trajectory[0].error or "")
+
+
+def test_hooks_switched_off_make_the_run_invalid(run_claude: RunScript) -> None:
+    """A run whose settings disable all hooks is invalid, even though its agent made no calls."""
+    run = run_claude(script=script.Script(script.say("Hi.")), extra_settings={"disableAllHooks": True})
+
+    assert "capture was off" in run.invalid

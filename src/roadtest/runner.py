@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import msgspec
 
@@ -69,6 +70,13 @@ def _model_side(task: ClaudeCode, world: World) -> ScriptSession:
             "This task has no model to talk to.", hint="give ClaudeCode(script=script.Script(...))"
         )
     return ScriptSession(task.script, {"workspace": str(world.path), "home": str(world.home)})
+
+
+def _with_capture(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """These settings with the capture hooks beside whatever hooks they have."""
+    ours, theirs = capture.hook_settings()["hooks"], settings.get("hooks", {})
+    hooks = {event: [*ours.get(event, ()), *theirs.get(event, ())] for event in {**ours, **theirs}}
+    return {**settings, "hooks": hooks}
 
 
 class Conversation:
