@@ -109,9 +109,7 @@ class Conversation:
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
-        settings_file.write_bytes(
-            msgspec.json.encode({**capture.hook_settings(), **self._task.extra_settings})
-        )
+        settings_file.write_bytes(msgspec.json.encode(_with_capture(self._task.extra_settings)))
         session = ["--resume" if self._sent else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
