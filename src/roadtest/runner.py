@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ class Place:
     """What relative paths in the task start from."""
     output_dir: Path
     claude: Path
-    keep_workspace: bool = False
+    keep_workspace: Callable[[], bool] | bool = False
     cancel: Cancel | None = None
 
     @property

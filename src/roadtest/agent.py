@@ -1,0 +1,116 @@
+"""Run Claude Code from a test: the ``agent`` fixture, and ``run_agent`` for everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from roadtest.cases import slug
+from roadtest.claude_code import ClaudeCode
+from roadtest.config import new_run_id
+from roadtest.errors import InvalidRun, UsageError
+from roadtest.installation import find_claude
+from roadtest.results import Run
+from roadtest.runner import Conversation, Place, converse, run_once
+
+if TYPE_CHECKING:
+    import pytest
+
+    from roadtest.session import EvalSession
+
+
+class LiveRun(Run, dict=True):
+    """A run whose session is still there, so that it can go on."""
+
+    def resume(self, prompt: str) -> LiveRun:
+        """Send the next prompt on the same session, in the same workspace, to the same cassette."""
+        agent: Agent = self.__dict__["agent"]
+        return agent._send(self.__dict__["conversation"], prompt, self.__dict__["allow_invalid"])  # noqa: SLF001
+
+
+class Agent:
+    """What the ``agent`` fixture gives: ``agent.run("prompt", allowed_tools=[...])``.
+
+    Workspaces and sessions stay until the test ends, so that the test can look into them and go on talking.
+    """
+
+    def __init__(self, place: Callable[[], Place], defaults: ClaudeCode) -> None:
+        self._place = place
+        self._defaults = defaults
+        self._stack = ExitStack()
+        self.runs: list[Run] = []
+        self.folder = ""
+        """Where the calls of the last run lie, under the folder of the session."""
+
+    def run(self, prompt: str, *, allow_invalid: bool = False, **options: Any) -> LiveRun:
+        """Run Claude Code once; ``options`` are those of ``ClaudeCode``.
+
+        A run that proves nothing raises InvalidRun, which the plugin reports as an error, not as a failure.
+        ``allow_invalid=True`` returns it instead, for tests of what happens then.
+        """
+        task = task_from(options, self._defaults)
+        place = self._place()
+        self.folder = place.test_id.partition("/")[2]
+        conversation = self._stack.enter_context(converse(task, place))
+        return self._send(conversation, prompt, allow_invalid)
+
+    def _send(self, conversation: Conversation, prompt: str, allow_invalid: bool) -> LiveRun:
+        run = conversation.send(prompt)
+        self.runs.append(run)
+        if run.invalid and not allow_invalid:
+            raise InvalidRun(run.invalid, hint="the run proves nothing, so this test neither passed nor failed")
+        live = LiveRun(**msgspec.structs.asdict(run))
+        live.__dict__.update(agent=self, conversation=conversation, allow_invalid=allow_invalid)
+        return live
+
+
+def task_from(options: Mapping[str, Any], base: ClaudeCode | None = None) -> ClaudeCode:
+    """``ClaudeCode`` with these options over those of ``base``."""
+    known = {item.name for item in fields(ClaudeCode)}
+    if unknown := [name for name in options if name not in known]:
+        raise UsageError(f"ClaudeCode has no option {unknown[0]!r}.", hint=f"its options are {', '.join(sorted(known))}")
+    inherited = {name: getattr(base, name) for name in known} if base else {}
+    return ClaudeCode(**{**inherited, **options})
+
+
+@contextmanager
+def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
+    """The agent of one test; marks closer to the test win over those of its class and module."""
+    options: dict[str, Any] = {}
+    for mark in reversed(list(node.iter_markers("agent"))):
+        options |= mark.kwargs
+    model = evals.settings.agent_model
+    defaults = task_from({**options, **({"model": model} if model else {})})
+    name = f"{slug(node.path.stem)}.{slug(node.name)}"
+    agent = Agent(lambda: evals.place(evals.unique_test_id(name), node.path.parent), defaults)
+    with agent._stack:  # noqa: SLF001 - what one test opened ends with it
+        yield agent
+
+
+def run_agent(
+    prompt: str,
+    *,
+    allowed_tools: Sequence[str] = (),
+    max_turns: int | None = None,
+    test_id: str | None = None,
+    base: str | Path = ".",
+    output_dir: str | Path = "test-output",
+    **options: Any,
+) -> Run:
+    """Run Claude Code once, outside of pytest; the calls stay readable by ``get_tool_calls(test_id)``.
+
+    A run that proves nothing is returned with ``run.invalid`` saying why.
+    """
+    place = Place(
+        test_id=test_id or new_run_id(),
+        base=Path(base).resolve(),
+        output_dir=Path(output_dir).resolve(),
+        claude=find_claude().path,
+    )
+    task = task_from({"allowed_tools": allowed_tools, "max_turns": max_turns, **options})
+    return run_once(task, prompt, place)

@@ -1,0 +1,144 @@
+"""The pytest plugin: options, hooks and the ``agent`` fixture.
+
+pytest imports this file in every project that has roadtest installed, so it imports nothing but the options; all else
+comes when the first suite is collected or the first ``agent`` is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from roadtest.config import OPTIONS, Settings, resolve
+from roadtest.errors import UsageError
+
+if TYPE_CHECKING:
+    from roadtest.agent import Agent
+    from roadtest.scheduling import Schedule
+    from roadtest.session import EvalSession
+
+SETTINGS = pytest.StashKey[Settings]()
+EVALS = pytest.StashKey["EvalSession"]()
+SCHEDULE = pytest.StashKey["Schedule"]()
+
+KEEPS_TRIALS_TOGETHER = frozenset({"load", "loadfile", "loadscope", "each"})
+"""The ways of pytest-xdist to distribute tests that leave the trials of a case in one process."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("roadtest", "evals of Claude Code (roadtest)")
+    for option in OPTIONS:
+        parser.addini(option.ini, f"{option.help} ({option.variable})", default="")
+        if option.hidden:
+            continue
+        if option.flag:
+            group.addoption(option.switch, action="store_const", const="true", dest=option.ini, help=option.help)
+        else:
+            group.addoption(option.switch, metavar=option.metavar, dest=option.ini, help=option.help)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "agent(**options): defaults for the runs of the `agent` fixture")
+    worker = _worker_input(config)
+    try:
+        config.stash[SETTINGS] = resolve(
+            cli={option.name: getattr(config.option, option.ini, None) for option in OPTIONS},
+            ini={option.name: config.getini(option.ini) for option in OPTIONS},
+            environ=os.environ,
+            root=config.rootpath,
+            run_id=worker.get("roadtest_run_id"),
+            processes=worker.get("workercount", 1),
+        )
+    except UsageError as problem:
+        raise pytest.UsageError(str(problem)) from None
+
+
+def _worker_input(config: pytest.Config) -> dict[str, Any]:
+    """What the controlling process of pytest-xdist told this one; empty where there is none."""
+    told: dict[str, Any] = getattr(config, "workerinput", {})
+    return told
+
+
+def evals_of(config: pytest.Config) -> EvalSession:
+    """The session's state, made when it is first asked for."""
+    if EVALS not in config.stash:
+        from roadtest.session import EvalSession  # noqa: PLC0415 - a project without evals does not wait for it
+
+        command = ["pytest", *map(str, config.invocation_params.args)]
+        worker = _worker_input(config).get("workerid", "")
+        config.stash[EVALS] = EvalSession(config.stash[SETTINGS], command=command, worker=worker)
+    return config.stash[EVALS]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Collector] | None:
+    if not name.startswith("describe_eval(") or not isinstance(collector, pytest.Module):
+        return None
+    from roadtest.collection import SuiteCollector  # noqa: PLC0415
+    from roadtest.evals import Suite  # noqa: PLC0415
+
+    if not isinstance(obj, Suite):
+        return None
+    return [SuiteCollector.from_parent(collector, name=obj.name, suite=obj, session_of_evals=evals_of(collector.config))]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if EVALS in session.config.stash:
+        from roadtest.scheduling import Schedule  # noqa: PLC0415
+
+        distribution = _worker_input(session.config).get("roadtest_dist")
+        session.config.stash[SCHEDULE] = Schedule(
+            session.config.stash[EVALS],
+            session.items,
+            here=distribution is None,
+            together=distribution is None or distribution in KEEPS_TRIALS_TOGETHER,
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if SCHEDULE in item.config.stash:
+        item.config.stash[SCHEDULE].expect(nextitem)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """After all fixtures of the item are up."""
+    if hasattr(item, "trial") and SCHEDULE in item.config.stash:
+        from roadtest.collection import EvalItem  # noqa: PLC0415
+
+        if isinstance(item, EvalItem):
+            item.config.stash[SCHEDULE].await_result(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if EVALS in item.config.stash:
+        from roadtest.outcomes import adjust  # noqa: PLC0415
+
+        adjust(report, item, call, item.config.stash[EVALS])
+        if stopped := item.config.stash[EVALS].stopped:
+            item.session.shouldstop = stopped
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if EVALS in session.config.stash:
+        session.config.stash[EVALS].close(int(exitstatus))
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
+    """Run Claude Code in this test: ``run = agent.run("prompt", allowed_tools=[...])``."""
+    from roadtest.agent import open_agent  # noqa: PLC0415
+
+    with open_agent(evals_of(request.config), request.node) as opened:
+        yield opened
