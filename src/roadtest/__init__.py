@@ -2,6 +2,8 @@
 
 The names below are the whole public API, with the modules ``roadtest.script`` and ``roadtest.testing``. They are loaded on
 first use: pytest imports this package in every project that has it installed, used or not.
+
+PYTEST_DONT_REWRITE: nothing here asserts, and ``roadtest run`` has this module loaded before pytest starts.
 """
 
 from importlib import import_module

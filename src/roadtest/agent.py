@@ -63,7 +63,9 @@ class Agent:
         run = conversation.send(prompt)
         self.runs.append(run)
         if run.invalid and not allow_invalid:
-            raise InvalidRun(run.invalid, hint="the run proves nothing, so this test neither passed nor failed")
+            raise InvalidRun(
+                run.invalid, hint="the run proves nothing, so this test neither passed nor failed"
+            )
         live = LiveRun(**msgspec.structs.asdict(run))
         live.__dict__.update(agent=self, conversation=conversation, allow_invalid=allow_invalid)
         return live
@@ -73,7 +75,9 @@ def task_from(options: Mapping[str, Any], base: ClaudeCode | None = None) -> Cla
     """``ClaudeCode`` with these options over those of ``base``."""
     known = {item.name for item in fields(ClaudeCode)}
     if unknown := [name for name in options if name not in known]:
-        raise UsageError(f"ClaudeCode has no option {unknown[0]!r}.", hint=f"its options are {', '.join(sorted(known))}")
+        raise UsageError(
+            f"ClaudeCode has no option {unknown[0]!r}.", hint=f"its options are {', '.join(sorted(known))}"
+        )
     inherited = {name: getattr(base, name) for name in known} if base else {}
     return ClaudeCode(**{**inherited, **options})
 

@@ -35,7 +35,9 @@ def check_name(name: Any, what: str) -> None:
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"{what} has no name but {name!r}.", hint="a name is a text that is not empty")
     if "::" in name or not name.isprintable():
-        raise UsageError(f"{what} is called {name!r}, which cannot be part of a node id.", hint="leave out :: and newlines")
+        raise UsageError(
+            f"{what} is called {name!r}, which cannot be part of a node id.", hint="leave out :: and newlines"
+        )
 
 
 def slug(name: str) -> str:

@@ -66,9 +66,16 @@ class SuiteCollector(pytest.Collector):
             llm_judge=settings.llm_judge,
         )
         item = EvalItem.from_parent(
-            self, name=name, callobj=_asking_for(fixtures), trial=trial, group=group, session_of_evals=self.evals
+            self,
+            name=name,
+            callobj=_asking_for(fixtures),
+            trial=trial,
+            group=group,
+            session_of_evals=self.evals,
         )
-        item.test_id = self.evals.unique_test_id(".".join(slug(part) for part in (self.suite.name, case.name, *ids)))
+        item.test_id = self.evals.unique_test_id(
+            ".".join(slug(part) for part in (self.suite.name, case.name, *ids))
+        )
         _mark(item, case.tags, case.marks)
         return item
 
@@ -126,7 +133,9 @@ def _mark(node: pytest.Collector | pytest.Item, tags: Sequence[str], marks: Sequ
 def _declare(tag: str, config: pytest.Config) -> None:
     """A tag is declared by using it; otherwise --strict-markers would ask for each in the ini file."""
     if not re.fullmatch(r"[^\W\d_][\w.-]*", tag):
-        raise UsageError(f"The tag {tag!r} cannot be a pytest marker.", hint="use letters, digits, '_', '-' and '.'")
+        raise UsageError(
+            f"The tag {tag!r} cannot be a pytest marker.", hint="use letters, digits, '_', '-' and '.'"
+        )
     line = f"{tag}: a tag of evals"
     if line not in config.getini("markers"):
         config.addinivalue_line("markers", line)

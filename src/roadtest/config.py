@@ -100,7 +100,16 @@ def _money(text: str) -> float:
 
 
 def _truth(text: str) -> bool:
-    values = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    values = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
     if text.lower() not in values:
         raise ValueError(text)
     return values[text.lower()]
@@ -115,16 +124,54 @@ OPTIONS = (
         "or stale, replay the rest), rewrite (record all anew) or live (record nothing); default: replay",
         "MODE",
     ),
-    Option("trials", _at_least_one, "a number from 1 on", "how often each case runs, whatever its suite says", "N"),
     Option(
-        "agent_jobs", _at_least_one, "a number from 1 on", "how many cases run at a time; default: one for each core", "N"
+        "trials",
+        _at_least_one,
+        "a number from 1 on",
+        "how often each case runs, whatever its suite says",
+        "N",
     ),
-    Option("agent_model", str, "the name of a model", "the model of every task that no variant gives one", "MODEL"),
-    Option("max_cost", _money, "an amount in US dollars", "stop everything once this much has been spent", "USD"),
-    Option("keep_workspaces", _truth, "true or false", "keep the workspaces of cases that did not pass", flag=True),
-    Option("eval_report", Path, "a path", "write the run as a report: .html, .json or .md by its name", "PATH"),
-    Option("output_dir", Path, "a path", "where captured calls and run records go; default: test-output", hidden=True),
-    Option("claude", str, "the path of a program", "the Claude Code to run; default: the first one found", hidden=True),
+    Option(
+        "agent_jobs",
+        _at_least_one,
+        "a number from 1 on",
+        "how many cases run at a time; default: one for each core",
+        "N",
+    ),
+    Option(
+        "agent_model",
+        str,
+        "the name of a model",
+        "the model of every task that no variant gives one",
+        "MODEL",
+    ),
+    Option(
+        "max_cost", _money, "an amount in US dollars", "stop everything once this much has been spent", "USD"
+    ),
+    Option(
+        "keep_workspaces",
+        _truth,
+        "true or false",
+        "keep the workspaces of cases that did not pass",
+        flag=True,
+    ),
+    Option(
+        "eval_report", Path, "a path", "write the run as a report: .html, .json or .md by its name", "PATH"
+    ),
+    Option(
+        "output_dir",
+        Path,
+        "a path",
+        "where captured calls and run records go; default: test-output",
+        hidden=True,
+    ),
+    Option(
+        "claude",
+        str,
+        "the path of a program",
+        "the Claude Code to run; default: the first one found",
+        hidden=True,
+    ),
 )
 
 
@@ -183,4 +230,6 @@ def _judge(environ: Mapping[str, str]) -> bool:
     try:
         return _truth(text) if text else False
     except ValueError:
-        raise UsageError(f"EVAL_LLM_JUDGE is {text!r}.", hint="set it to 1 to let judges ask a model") from None
+        raise UsageError(
+            f"EVAL_LLM_JUDGE is {text!r}.", hint="set it to 1 to let judges ask a model"
+        ) from None

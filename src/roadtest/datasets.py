@@ -73,7 +73,9 @@ def _yaml(path: Path, data: bytes) -> Any:
 
 def _case(value: Any, where: str) -> Case:
     if not isinstance(value, dict):
-        raise UsageError(f"{where} is {_kind(value)}, not an object.", hint='write {"name": "...", "input": "..."}')
+        raise UsageError(
+            f"{where} is {_kind(value)}, not an object.", hint='write {"name": "...", "input": "..."}'
+        )
     try:
         entry = msgspec.convert(value, _Entry)
     except msgspec.ValidationError as problem:
@@ -85,10 +87,12 @@ def _case(value: Any, where: str) -> Case:
 
 
 def _with_field(problem: str) -> str:
-    """msgspec's words, with the path of the field as people write it: ``Expected `str`, got `int` (field tags.0)``."""
+    """The words of msgspec, with the path of the field as people write it: ``Expected `str`, got `int` (field tags.0)``."""
     text, found, path = problem.partition(" - at `$.")
     return f"{text} (field {path.rstrip('`').replace('[', '.').replace(']', '')})" if found else text
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}.get(type(value), repr(value))
+    return {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}.get(
+        type(value), repr(value)
+    )

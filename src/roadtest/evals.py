@@ -23,7 +23,7 @@ __all__ = ["Case", "Suite", "Trials", "describe_eval"]
 Data: TypeAlias = Iterable[Case] | str | Path | Callable[[], Iterable[Case] | Awaitable[Iterable[Case]]]
 Task: TypeAlias = ClaudeCode | Callable[..., str | Run | Awaitable[str | Run]]
 Scorer: TypeAlias = Callable[..., Any]
-SkipIf: TypeAlias = bool | str | None | Callable[[], bool | str]
+SkipIf: TypeAlias = bool | str | Callable[[], bool | str] | None
 
 TASK_NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
 SCORER_NAMES = frozenset({"input", "output", "expected", "trajectory", "run", "case", "workspace"})
@@ -73,11 +73,15 @@ class Suite:
         """Raise a UsageError about the first thing that cannot be."""
         check_name(self.name, "A suite")
         if self.repeated:
-            raise UsageError(f"Two suites of this file are called {self.name!r}.", hint="give each a name of its own")
+            raise UsageError(
+                f"Two suites of this file are called {self.name!r}.", hint="give each a name of its own"
+            )
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"threshold={self.threshold!r} is not from 0 to 1.", hint="the default is 0.8")
         if not self.scorers:
-            raise UsageError("scorers=[] scores nothing, so that every case would pass.", hint="give one at least")
+            raise UsageError(
+                "scorers=[] scores nothing, so that every case would pass.", hint="give one at least"
+            )
         self.task_for(None, "")
         for name in self.variants or {}:
             check_name(name, "A variant")
@@ -155,7 +159,7 @@ def describe_eval(
     scorers: Sequence[Scorer],
     threshold: float = 0.8,
     trials: int | Trials = 1,
-    pass_if: str | float | PassIf = "all",
+    pass_if: str | float | PassIf = "all",  # noqa: S107 - not that kind of pass
     timeout: float | None = None,
     skip_if: SkipIf = None,
     tags: Sequence[str] = (),
@@ -229,7 +233,8 @@ def _adjusted(task: ClaudeCode, overrides: Mapping[str, Any]) -> ClaudeCode:
     for name in changes:
         if name not in known:
             raise UsageError(
-                f"ClaudeCode has no option {name!r}.{_closest(name, known)}", hint=f"its options are {', '.join(known)}"
+                f"ClaudeCode has no option {name!r}.{_closest(name, known)}",
+                hint=f"its options are {', '.join(known)}",
             )
     task = replace(task, **changes)
     paths = [without] if isinstance(without, str | Path) else list(without)
@@ -250,7 +255,10 @@ def _closest(name: str, known: Iterable[str]) -> str:
 
 def _same_name(first: str, second: str) -> UsageError:
     if first == second:
-        return UsageError(f"Two cases are called {first!r}.", hint="give each case of a suite a name of its own")
+        return UsageError(
+            f"Two cases are called {first!r}.", hint="give each case of a suite a name of its own"
+        )
     return UsageError(
-        f"The cases {first!r} and {second!r} would share the folder {slug(first)!r}.", hint="rename one of them"
+        f"The cases {first!r} and {second!r} would share the folder {slug(first)!r}.",
+        hint="rename one of them",
     )

@@ -24,7 +24,9 @@ class Execution(Generic[K, T]):
     ``on_done`` is called in the thread of the job, before anybody can collect the result.
     """
 
-    def __init__(self, jobs: int, on_done: Callable[[T], None] | None = None, executor: Executor | None = None) -> None:
+    def __init__(
+        self, jobs: int, on_done: Callable[[T], None] | None = None, executor: Executor | None = None
+    ) -> None:
         self.cancel = Cancel()
         self.stopped = ""
         """Why everything was stopped; empty while it goes on."""
@@ -45,7 +47,9 @@ class Execution(Generic[K, T]):
     def submit(self, key: K, job: Callable[[], T]) -> None:
         self.submit_in_turn({key: job}, lambda _results: False)
 
-    def submit_in_turn(self, jobs: Mapping[K, Callable[[], T]], enough: Callable[[Sequence[T]], bool]) -> None:
+    def submit_in_turn(
+        self, jobs: Mapping[K, Callable[[], T]], enough: Callable[[Sequence[T]], bool]
+    ) -> None:
         """Run these one after the other until ``enough`` says so of the results; the rest are None."""
         futures: dict[K, Future[T | None]] = {key: Future() for key in jobs}
         self._futures |= futures

@@ -13,7 +13,9 @@ from roadtest.session import EvalSession
 from roadtest.statistics import Verdict
 
 
-def adjust(report: pytest.TestReport, item: pytest.Item, call: pytest.CallInfo[None], evals: EvalSession) -> None:
+def adjust(
+    report: pytest.TestReport, item: pytest.Item, call: pytest.CallInfo[None], evals: EvalSession
+) -> None:
     if isinstance(item, EvalItem):
         _adjust_eval(report, item)
     elif isinstance(agent := getattr(item, "funcargs", {}).get("agent"), Agent) and call.when == "call":
@@ -37,7 +39,7 @@ def _adjust_eval(report: pytest.TestReport, item: EvalItem) -> None:
 
 
 def _make_error(report: pytest.TestReport, text: str) -> None:
-    """pytest and JUnit XML call it an error, not a failure, when it did not happen in the test itself."""
+    """What did not happen in the test itself is an error to pytest and JUnit XML, not a failure."""
     report.outcome = "failed"
     report.when = "setup"
     report.longrepr = text

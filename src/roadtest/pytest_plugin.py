@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from roadtest.scheduling import Schedule
     from roadtest.session import EvalSession
 
-SETTINGS = pytest.StashKey[Settings]()
-EVALS = pytest.StashKey["EvalSession"]()
-SCHEDULE = pytest.StashKey["Schedule"]()
+SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+EVALS: pytest.StashKey[EvalSession] = pytest.StashKey()
+SCHEDULE: pytest.StashKey[Schedule] = pytest.StashKey()
 
 KEEPS_TRIALS_TOGETHER = frozenset({"load", "loadfile", "loadscope", "each"})
 """The ways of pytest-xdist to distribute tests that leave the trials of a case in one process."""
@@ -35,7 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         if option.hidden:
             continue
         if option.flag:
-            group.addoption(option.switch, action="store_const", const="true", dest=option.ini, help=option.help)
+            group.addoption(
+                option.switch, action="store_const", const="true", dest=option.ini, help=option.help
+            )
         else:
             group.addoption(option.switch, metavar=option.metavar, dest=option.ini, help=option.help)
 
@@ -74,7 +76,9 @@ def evals_of(config: pytest.Config) -> EvalSession:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Collector] | None:
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> list[pytest.Collector] | None:
     if not name.startswith("describe_eval(") or not isinstance(collector, pytest.Module):
         return None
     from roadtest.collection import SuiteCollector  # noqa: PLC0415
@@ -82,7 +86,11 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 
     if not isinstance(obj, Suite):
         return None
-    return [SuiteCollector.from_parent(collector, name=obj.name, suite=obj, session_of_evals=evals_of(collector.config))]
+    return [
+        SuiteCollector.from_parent(
+            collector, name=obj.name, suite=obj, session_of_evals=evals_of(collector.config)
+        )
+    ]
 
 
 @pytest.hookimpl(trylast=True)

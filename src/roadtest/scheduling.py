@@ -19,13 +19,14 @@ import pytest
 from roadtest.collection import EvalItem
 from roadtest.failures import failure_text
 from roadtest.session import EvalSession
-from roadtest.statistics import decided
 
 
 class Schedule:
     """The trials of one session that have not started yet."""
 
-    def __init__(self, evals: EvalSession, items: Iterable[pytest.Item], *, here: bool, together: bool) -> None:
+    def __init__(
+        self, evals: EvalSession, items: Iterable[pytest.Item], *, here: bool, together: bool
+    ) -> None:
         """``here``: all items will run in this process; ``together``: at least all trials of one case will."""
         self._evals = evals
         known = [item for item in items if isinstance(item, EvalItem)]
@@ -56,7 +57,9 @@ class Schedule:
 
     def _start_ahead(self) -> None:
         execution = self._evals.execution
-        self._waiting = [item for item in self._waiting if item.nodeid not in execution and item.result is None]
+        self._waiting = [
+            item for item in self._waiting if item.nodeid not in execution and item.result is None
+        ]
         ready = [item for item in self._waiting if _can_start(item)]
         for _, found in groupby(ready, lambda item: id(item.group)):
             members = list(found)

@@ -50,7 +50,9 @@ class Group:
 
     @property
     def decided(self) -> bool:
-        return self.joint and self.trials.stop_when_decided and decided(self.verdicts, self.trials, self.pass_if)
+        return (
+            self.joint and self.trials.stop_when_decided and decided(self.verdicts, self.trials, self.pass_if)
+        )
 
     @property
     def decision(self) -> Decision:
@@ -64,7 +66,9 @@ class Group:
 
     def __str__(self) -> str:
         tally = Tally.of(self.verdicts)
-        return f"{tally.passed} of {tally.total} trials passed so far, {self.pass_if} of {self.trials.max} must"
+        return (
+            f"{tally.passed} of {tally.total} trials passed so far, {self.pass_if} of {self.trials.max} must"
+        )
 
 
 class EvalSession:
@@ -94,7 +98,11 @@ class EvalSession:
             root=str(self.settings.root),
             command=self._command,
             settings=self.settings.to_plain(),
-            versions={"roadtest": __version__, "python": platform.python_version(), "pytest": pytest.__version__},
+            versions={
+                "roadtest": __version__,
+                "python": platform.python_version(),
+                "pytest": pytest.__version__,
+            },
             git=git_state(self.settings.root),
         )
         folder = self.settings.output_dir / self.settings.run_id
@@ -167,7 +175,10 @@ class EvalSession:
 
     def _catch_sigterm(self) -> None:
         """Left alone, SIGTERM would end this process and nothing that it started; a handler of the user's stays."""
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        ):
             self._former_handler = signal.signal(signal.SIGTERM, _exit_on_sigterm)
 
 

@@ -88,28 +88,46 @@ def run_trial(trial: Trial, place: Place, fixtures: Mapping[str, Any] | None = N
 def _attempt(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> CaseResult:
     runs: list[Run] = []
     passed: list[bool] = []
-    place = replace(place, keep_workspace=lambda: bool(place.keep_workspace) and not any(passed))
+    keep = bool(place.keep_workspace)
+    place = replace(place, keep_workspace=lambda: keep and not any(passed))
     try:
         with _performed(trial, place, fixtures) as run:
             runs.append(run)
-            if run.invalid:
-                return trial.result("invalid", reason=run.invalid, runs=runs)
-            if run.timed_out:
-                reason = f"timed out: it was ended after {run.duration_s:.1f} s"
-                return trial.result("failed", reason=reason, runs=runs)
-            scores = score(trial.suite, trial.case, run, fixtures, llm_judge=trial.llm_judge)
-            result = _judged(trial, scores, runs)
+            result = _examine(trial, run, fixtures)
             passed.append(result.verdict == "passed")
             return result
-    except (InvalidRun, EnvironmentProblem) as problem:
-        return trial.result("invalid", reason=str(problem), runs=runs)
-    except _Broken as broken:
-        return trial.result("error", reason=str(broken), traceback=broken.traceback, runs=runs)
-    except RoadtestError as problem:
-        return trial.result("error", reason=str(problem), runs=runs)
     except Exception as problem:  # noqa: BLE001 - a task may raise anything
-        broken = _Broken("the task", problem)
-        return trial.result("error", reason=str(broken), traceback=broken.traceback, runs=runs)
+        return trial.result(runs=runs, **_blame(problem))
+
+
+def _examine(trial: Trial, run: Run, fixtures: Mapping[str, Any]) -> CaseResult:
+    if run.invalid:
+        return trial.result("invalid", reason=run.invalid, runs=[run])
+    if run.timed_out:
+        return trial.result(
+            "failed", reason=f"timed out: it was ended after {run.duration_s:.1f} s", runs=[run]
+        )
+    scores = score(trial.suite, trial.case, run, fixtures, llm_judge=trial.llm_judge)
+    return _judge(trial, scores, run)
+
+
+def _judge(trial: Trial, scores: list[Score], run: Run) -> CaseResult:
+    if not scores:
+        reason = "no scorer applied, so nothing was shown\n  → set EVAL_LLM_JUDGE=1 to let judges ask a model"
+        return trial.result("invalid", reason=reason, runs=[run])
+    low = sorted((one for one in scores if one.value < trial.suite.threshold), key=lambda one: one.value)
+    reason = "\n".join(f"{one.name}: {one.reason or f'scored {one.value:g}'}" for one in low)
+    return trial.result("failed" if low else "passed", scores=scores, reason=reason, runs=[run])
+
+
+def _blame(problem: Exception) -> dict[str, Any]:
+    """The verdict on a trial that could not be scored."""
+    if isinstance(problem, InvalidRun | EnvironmentProblem):
+        return {"verdict": "invalid", "reason": str(problem)}
+    if isinstance(problem, RoadtestError):
+        return {"verdict": "error", "reason": str(problem)}
+    broken = problem if isinstance(problem, _Broken) else _Broken("roadtest", problem)
+    return {"verdict": "error", "reason": str(broken), "traceback": broken.traceback}
 
 
 class _Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and nobody else sees it
@@ -118,15 +136,6 @@ class _Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and 
     def __init__(self, who: str, problem: BaseException) -> None:
         super().__init__(f"{who} raised {type(problem).__name__}: {problem}")
         self.traceback = "".join(traceback.format_exception(problem))
-
-
-def _judged(trial: Trial, scores: list[Score], runs: list[Run]) -> CaseResult:
-    low = sorted((one for one in scores if one.value < trial.suite.threshold), key=lambda one: one.value)
-    if not scores:
-        reason = "no scorer applied, so nothing was shown\n  → set EVAL_LLM_JUDGE=1 to let judges ask a model"
-        return trial.result("invalid", reason=reason, runs=runs)
-    reason = "\n".join(f"{one.name}: {one.reason or f'scored {one.value:g}'}" for one in low)
-    return trial.result("failed" if low else "passed", scores=scores, reason=reason, runs=runs)
 
 
 def score(
@@ -163,7 +172,10 @@ def _as_score(answer: Any, name: str) -> Score:
         return msgspec.structs.replace(answer, name=answer.name or name)
     if isinstance(answer, bool | int | float) and 0 <= answer <= 1 and not math.isnan(answer):
         return Score(float(answer), name=name)
-    raise _Broken(f"the scorer {name}", TypeError(f"it returned {answer!r}, not a Score, a number from 0 to 1 or a bool"))
+    raise _Broken(
+        f"the scorer {name}",
+        TypeError(f"it returned {answer!r}, not a Score, a number from 0 to 1 or a bool"),
+    )
 
 
 @contextmanager
@@ -179,7 +191,9 @@ def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Itera
 
 
 @contextmanager
-def _custom(task: Callable[..., Any], trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Iterator[Run]:
+def _custom(
+    task: Callable[..., Any], trial: Trial, place: Place, fixtures: Mapping[str, Any]
+) -> Iterator[Run]:
     asks = Asks.of(task)
     values = {**fixtures, "input": trial.case.input, "case": trial.case, "variant": trial.variant}
     leading = () if asks.first in TASK_NAMES or not asks.first else (trial.case.input,)
@@ -209,7 +223,10 @@ def _called(
     started = monotonic()
     outcome = _Outcome()
     thread = threading.Thread(
-        target=outcome.of, args=(lambda: call_by_name(task, values, *leading),), name="roadtest-task", daemon=True
+        target=outcome.of,
+        args=(lambda: call_by_name(task, values, *leading),),
+        name="roadtest-task",
+        daemon=True,
     )
     thread.start()
     if not outcome.within(trial.suite.timeout, place):
