@@ -229,8 +229,13 @@ def _malformed(request: Request) -> str:
 
 async def _send_raw(send: Send, answer: Raw) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": _encoded(answer.headers)})
-    # Left incomplete, the response ends with its connection.
-    await send({"type": "http.response.body", "body": answer.body, "more_body": answer.cut})
+    size = answer.piece or len(answer.body) or 1
+    for start in range(0, len(answer.body), size):
+        await send(
+            {"type": "http.response.body", "body": answer.body[start : start + size], "more_body": True}
+        )
+    if not answer.cut:  # left incomplete, a response ends with its connection
+        await send({"type": "http.response.body", "body": b""})
 
 
 async def _forward(answer: Forward, request: Request, send: Send) -> None:

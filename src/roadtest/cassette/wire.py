@@ -121,6 +121,8 @@ class Raw:
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
+    piece: int = 0
+    """How many bytes to send at a time; 0 for all at once."""
 
 
 @dataclass(frozen=True)
