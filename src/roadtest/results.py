@@ -81,6 +81,8 @@ class Run(msgspec.Struct, kw_only=True):
     workspace: Path | None = None
     diff: str = ""
     """What the agent changed in its workspace, as git shows it."""
+    changed_files: list[str] | None = None
+    """The files it added, changed or removed; None where nobody watched."""
     drift: list[Drift] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
     invalid: str = ""

@@ -149,6 +149,7 @@ class Conversation:
             stderr=finished.stderr,
             workspace=self._world.path,
             diff=self._world.diff(),
+            changed_files=self._world.changed_files(),
             notes=[*self._session.unplayed, *finished.killed],
             invalid="\n".join(doubts),
             test_id=self._place.test_id,

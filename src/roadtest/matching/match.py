@@ -50,14 +50,23 @@ class Rules:
             raise UsageError("agent is 'main' or the name of a subagent, not empty.")
         return cls(cast("Mode", mode), ArgsRules.build(args, overrides), agent)
 
+    def in_scope(self, calls: Iterable[ToolCall]) -> list[ToolCall]:
+        """The calls of the agents that are looked at."""
+        if self.agent == MAIN:
+            return [call for call in calls if call.agent is None and call.agent_id is None]
+        return [call for call in calls if self.agent is None or call.agent == self.agent]
+
     def match(
         self, calls: Iterable[ToolCall], expected: Any, *, workspace: str | Path | None = None
     ) -> Match:
         """Compare; ``workspace`` makes ``$path`` precise."""
-        wanted = expected_calls(expected)
-        if workspace is not None:
-            wanted = _bind(wanted, (os.path.normpath(workspace), os.path.realpath(workspace)))
-        return _Comparison(self, tuple(calls)).top(wanted)
+        return _Comparison(self, tuple(calls)).top(_bind(expected_calls(expected), workspace))
+
+    def select(
+        self, calls: Iterable[ToolCall], expected: Any, *, workspace: str | Path | None = None
+    ) -> list[ToolCall]:
+        """The calls that one of the expected ones accepts, whatever the mode."""
+        return _Comparison(self, tuple(calls)).accepted(_bind(expected_calls(expected), workspace))
 
 
 def match(
@@ -87,12 +96,16 @@ def match(
     return rules.match(calls, expected, workspace=workspace)
 
 
-def _bind(expected: tuple[ExpectedCall, ...], roots: tuple[str, ...]) -> tuple[ExpectedCall, ...]:
+def _bind(expected: tuple[ExpectedCall, ...], workspace: str | Path | None) -> tuple[ExpectedCall, ...]:
+    """The same expectations with ``$path`` bound to the workspace, under its own name and without links."""
+    if workspace is None:
+        return expected
+    roots = (os.path.normpath(workspace), os.path.realpath(workspace))
     return tuple(
         replace(
             one,
             args=within(one.args, roots),
-            inside=None if one.inside is None else _bind(one.inside, roots),
+            inside=None if one.inside is None else _bind(one.inside, workspace),
         )
         for one in expected
     )
@@ -107,7 +120,15 @@ class _Comparison:
         self._relation = Relation(rules.args, lambda expected, actual: bool(self._inside(expected, actual)))
 
     def top(self, expected: tuple[ExpectedCall, ...]) -> Match:
-        return self._level(expected, [call for call in self._calls if self._in_scope(call)])
+        return self._level(expected, self._rules.in_scope(self._calls))
+
+    def accepted(self, expected: tuple[ExpectedCall, ...]) -> list[ToolCall]:
+        accepts = self._relation.accepts
+        return [
+            call
+            for call in self._calls
+            if self._in_scope(call) and any(accepts(one, call) for one in expected)
+        ]
 
     def _in_scope(self, call: ToolCall) -> bool:
         if self._rules.agent == MAIN:
