@@ -11,13 +11,13 @@ What counts as a call:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 from roadtest.calls import ToolCall
 from roadtest.events import LifecycleEvent, ToolEvent, parse_lifecycle_events, parse_tool_events
-from roadtest.matching import Match, match
+from roadtest.matching import Match, Override, match
 from roadtest.pairing import pair
 
 
@@ -94,6 +94,19 @@ class Trajectory(Sequence[ToolCall]):
                 yield from self._outline(call.id, depth + 1)
 
     def matches(
-        self, expected: Sequence[Any], *, mode: str = "strict", args: str = "superset", **options: Any
+        self,
+        expected: Iterable[Any],
+        *,
+        mode: str = "strict",
+        args: str = "superset",
+        overrides: Mapping[str, Override] | None = None,
+        agent: str | None = None,
+        workspace: str | Path | None = None,
     ) -> Match:
-        return match(self, expected, mode=mode, args=args, **options)
+        """Compare with expected calls; ``str()`` of the result explains it. See ``roadtest.matching.match``.
+
+        ``trajectory == [...]`` is the same in mode ``strict`` with args ``superset``.
+        """
+        return match(
+            self, expected, mode=mode, args=args, overrides=overrides, agent=agent, workspace=workspace
+        )

@@ -214,6 +214,8 @@ def _custom(
         run = _called(task, values, leading, trial, place)
         run.workspace = run.workspace or opened.path
         run.diff = run.diff or opened.diff()
+        if run.changed_files is None:
+            run.changed_files = opened.changed_files()
         yield _with_captured_calls(run, place)
 
 

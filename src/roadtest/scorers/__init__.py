@@ -2,6 +2,7 @@
 
 from roadtest.scorers import fuzzy
 from roadtest.scorers.agent_evals import agentevals, agentevals_match
+from roadtest.scorers.combining import all_of, any_of, combine
 from roadtest.scorers.limits import max_calls, max_cost, max_duration, max_turns
 from roadtest.scorers.outputs import completed, output_contains, output_json, output_matches
 from roadtest.scorers.trajectories import (
@@ -21,7 +22,10 @@ from roadtest.scorers.workspaces import command_succeeds, file_contains, only_ch
 __all__ = [
     "agentevals",
     "agentevals_match",
+    "all_of",
+    "any_of",
     "calls",
+    "combine",
     "command_succeeds",
     "completed",
     "delegated_to",
