@@ -14,6 +14,7 @@ import msgspec
 
 from roadtest import capture
 from roadtest.capture.stream import Stream
+from roadtest.cassette.faults import FaultySession
 from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.server import Mount, shared
 from roadtest.claude_code import ClaudeCode
@@ -59,7 +60,7 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
         env=task.env,
         pass_env=task.pass_env,
     ) as world:
-        session = _model_side(task, world)
+        session = FaultySession(_model_side(task, world), task.faults)
         with shared().mount(session) as mount:
             yield Conversation(task, place, world, session, mount)
 
@@ -83,7 +84,7 @@ class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
     def __init__(
-        self, task: ClaudeCode, place: Place, world: World, session: ScriptSession, mount: Mount
+        self, task: ClaudeCode, place: Place, world: World, session: FaultySession, mount: Mount
     ) -> None:
         self._task = task
         self._place = place
