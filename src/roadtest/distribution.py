@@ -10,7 +10,7 @@ from xdist.workermanage import WorkerController
 _TRIAL = re.compile(r"trial-\d+\]$")
 
 
-class KeepTrialsTogether(LoadScheduling):
+class KeepTrialsTogether(LoadScheduling):  # type: ignore[misc] # xdist has no types
     """The default distribution; whoever is given one trial is given the other trials of the case with it."""
 
     def _send_tests(self, node: WorkerController, num: int) -> None:

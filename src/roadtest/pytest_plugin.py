@@ -201,7 +201,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return KeepTrialsTogether(config, log)
 
 
-def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
     """Explain ``run.trajectory == [...]``, where a trajectory can be at all."""
     if op != "==" or "roadtest.trajectory" not in sys.modules:
         return None

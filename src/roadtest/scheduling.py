@@ -31,10 +31,17 @@ class Schedule:
     """The trials of one session that have not started yet."""
 
     def __init__(
-        self, evals: EvalSession, items: Iterable[pytest.Item], *, here: bool, together: bool
+        self,
+        evals: EvalSession,
+        config: pytest.Config,
+        items: Iterable[pytest.Item],
+        *,
+        here: bool,
+        together: bool,
     ) -> None:
         """``here``: all items will run in this process; ``together``: at least all trials of one case will."""
         self._evals = evals
+        self._live = LiveLine(config, self.progress)
         known = [item for item in items if isinstance(item, EvalItem)]
         self._total = len(known)
         self._waiting = known if here else []

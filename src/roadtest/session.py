@@ -110,7 +110,9 @@ class EvalSession:
             git=git_state(self.settings.root),
         )
         folder = self.settings.output_dir / self.settings.run_id
-        return RecordWriter(folder, header, redact=self._redactor.redact, worker=self.worker, adopt=self._adopt)
+        return RecordWriter(
+            folder, header, redact=self._redactor.redact, worker=self.worker, adopt=self._adopt
+        )
 
     @cached_property
     def _redactor(self) -> Redactor:

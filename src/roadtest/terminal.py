@@ -67,7 +67,9 @@ class LiveLine:
                 self._writer.flush()
 
 
-def write_summary(reporter: pytest.TerminalReporter, results: Sequence[CaseResult], notes: Sequence[str]) -> None:
+def write_summary(
+    reporter: pytest.TerminalReporter, results: Sequence[CaseResult], notes: Sequence[str]
+) -> None:
     reporter.section("evals")
     for line in (*summary_lines(results, style_of(reporter._tw)), *notes):  # noqa: SLF001
         reporter.line(line)

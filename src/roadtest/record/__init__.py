@@ -2,7 +2,8 @@
 
 While a suite runs, each finished case is one line in a journal beside it: ``cases.jsonl``, and under
 pytest-xdist one ``cases-<worker>.jsonl`` for each worker. The writer that has no worker's name owns the
-folder: it is closed after the workers, and then makes ``run.json`` of all journals and removes these. So a crash loses nothing that was finished: without ``run.json`` the journals are read.
+folder: it is closed after the workers, and then makes ``run.json`` of all journals and removes these. So a
+crash loses nothing that was finished: without ``run.json`` the journals are read.
 
     writer = RecordWriter(folder, header, redact=redactor)     # in a worker: worker="gw0"
     writer.add(result)                                          # one line, one write
