@@ -7,6 +7,7 @@ at a time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,12 @@ class Request:
 
     @cached_property
     def payload(self) -> Json:
-        return msgspec.json.decode(self.body, type=dict[str, Any])
+        try:
+            return msgspec.json.decode(self.body, type=dict[str, Any])
+        except msgspec.DecodeError:
+            # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
+            text = json.dumps(json.loads(self.body), ensure_ascii=False).encode("utf-8", "replace")
+            return msgspec.json.decode(text, type=dict[str, Any])
 
     @property
     def agent_id(self) -> str | None:

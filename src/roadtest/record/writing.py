@@ -25,15 +25,8 @@ class RecordWriter:
     """Writes cases as they finish; safe to use from several threads."""
 
     def __init__(
-        self,
-        folder: Path,
-        header: RecordHeader,
-        *,
-        redact: Callable[[str], str],
-        worker: str = "",
-        adopt: bool = False,
+        self, folder: Path, header: RecordHeader, *, redact: Callable[[str], str], worker: str = ""
     ) -> None:
-        """``adopt``: the journals of workers that are there belong to this run, although it was begun later."""
         self.folder = folder
         self._header = header
         self._redact = redact
@@ -42,8 +35,8 @@ class RecordWriter:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = _claim(folder / (f"cases-{worker}.jsonl" if worker else JOURNAL_NAME))
-            if self._owns_folder and not adopt:
-                clear(folder)
+            if self._owns_folder:
+                _remove_former(folder)
         except OSError as problem:
             raise _unwritable(folder, problem) from problem
         self._append(to_plain(header, redact))
@@ -109,7 +102,7 @@ def _claim(path: Path) -> BinaryIO:
     return file
 
 
-def clear(folder: Path) -> None:
+def _remove_former(folder: Path) -> None:
     """What an earlier run with the same id left; its other files are not ours."""
     (folder / RECORD_NAME).unlink(missing_ok=True)
     for journal in folder.glob("cases-*.jsonl"):

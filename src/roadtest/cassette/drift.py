@@ -1,0 +1,164 @@
+"""How a live request differs from the recorded one, in words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from roadtest.cassette.canonical import result_text, texts
+from roadtest.cassette.records import Exchange, Harness, News, Notice, Result
+from roadtest.cassette.tape import Tape
+from roadtest.cassette.volatile import Pair, Volatile
+from roadtest.results import Policy
+
+_LONGEST_DIFF = 40
+
+
+class Policies(msgspec.Struct, frozen=True):
+    """What each kind of drift does to a run: ``fail`` makes it invalid, ``warn`` notes it."""
+
+    context: Policy = "fail"
+    result: Policy = "fail"
+    harness: Policy = "warn"
+
+
+@dataclass
+class Comparison:
+    """A live request beside the recorded one that it repeats."""
+
+    differences: list[str] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    """Volatile tokens that differ, for filling them into later answers."""
+
+
+def same_text(recorded: Sequence[object], live: Sequence[object], volatile: Volatile) -> bool:
+    """Whether the user said the same."""
+    ours, theirs = list(texts(recorded)), list(texts(live))
+    return len(ours) == len(theirs) and all(
+        volatile.pairs(one, other) is not None for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def compare_results(
+    tape: Tape, recorded: Sequence[Result], live: Sequence[Result], volatile: Volatile
+) -> Comparison:
+    """Each result beside the recorded one; those of indistinguishable subagents in whichever order they fit."""
+    comparison = Comparison()
+    rest = list(live)
+    for result in recorded:
+        fitting = [other for other in rest if tape.twin(other.tool_use_id) == tape.twin(result.tool_use_id)]
+        found = _best(result, fitting, volatile)
+        if found is None:
+            continue
+        other, pairs = found
+        rest.remove(other)
+        comparison.pairs += pairs or []
+        if pairs is None:
+            comparison.differences.append(_difference(tape, result, other))
+            comparison.pairs += _aligned(result_text(result), result_text(other), volatile)
+    return comparison
+
+
+def compare_notices(tape: Tape, live: Sequence[Notice], volatile: Volatile, into: Comparison) -> None:
+    """Each notice beside the recorded ones about the same task."""
+    for notice in live:
+        recorded = tape.notices.get(tape.twin(notice.tool_use_id), [])
+        found = [volatile.pairs(one.text, notice.text) for one in recorded]
+        pairs = next((pairs for pairs in found if pairs is not None), None)
+        into.pairs += pairs or []
+        if pairs is None and recorded:
+            into.differences.append(
+                f"the background task of {notice.tool_use_id} ended otherwise than when it was recorded:\n"
+                f"{diff(recorded[0].text, notice.text)}"
+            )
+
+
+def _best(
+    result: Result, candidates: Sequence[Result], volatile: Volatile
+) -> tuple[Result, list[Pair] | None] | None:
+    text = result_text(result)
+    for candidate in candidates:
+        if (pairs := volatile.pairs(text, result_text(candidate))) is not None:
+            return candidate, pairs
+    return (candidates[0], None) if candidates else None
+
+
+def _difference(tape: Tape, recorded: Result, live: Result) -> str:
+    call = next(
+        (
+            uses[recorded.tool_use_id]
+            for uses in (exchange.tool_uses for exchange in tape.exchanges.values())
+            if recorded.tool_use_id in uses
+        ),
+        None,
+    )
+    name = describe_call(call["name"], call["input"]) if call else recorded.tool_use_id
+    return f"{name} gave another result than when it was recorded:\n{diff(result_text(recorded), result_text(live))}"
+
+
+def describe_call(name: str, given: dict[str, object]) -> str:
+    arguments = ", ".join(f"{key}={_short(value)}" for key, value in given.items())
+    return f"{name}({arguments})"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…'"  # noqa: PLR2004
+
+
+def diff(recorded: str, live: str) -> str:
+    """The lines that differ, a few around them, never more than a screen."""
+    lines = list(
+        difflib.unified_diff(recorded.splitlines(), live.splitlines(), "recorded", "live", lineterm="", n=2)
+    )
+    if len(lines) > _LONGEST_DIFF:
+        lines = [*lines[:_LONGEST_DIFF], f"… and {len(lines) - _LONGEST_DIFF} more lines"]
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _aligned(recorded: str, live: str, volatile: Volatile) -> list[Pair]:
+    """Pairs of tokens from the lines that two otherwise different results share."""
+    ours, theirs = recorded.splitlines(), live.splitlines()
+    masked = [volatile.mask(line) for line in ours], [volatile.mask(line) for line in theirs]
+    pairs = []
+    for block in difflib.SequenceMatcher(None, *masked, autojunk=False).get_matching_blocks():
+        for offset in range(block.size):
+            pairs += volatile.pairs(ours[block.a + offset], theirs[block.b + offset]) or []
+    return pairs
+
+
+def harness_differences(recorded: Harness, live: Harness) -> Iterator[str]:
+    if recorded.model != live.model:
+        yield f"the model asked for is {live.model}, recorded with {recorded.model}"
+    if recorded.tool_names != live.tool_names:
+        yield f"the tools offered differ: {_set_difference(recorded.tool_names, live.tool_names)}"
+    elif recorded.tools != live.tools:
+        yield "the descriptions of the tools differ"
+    if recorded.system != live.system:
+        yield "the system prompt differs"
+
+
+def _set_difference(recorded: Sequence[str], live: Sequence[str]) -> str:
+    gone = [f"-{name}" for name in recorded if name not in live]
+    new = [f"+{name}" for name in live if name not in recorded]
+    return " ".join([*gone, *new]) or "another order"
+
+
+def summary(exchange: Exchange) -> str:
+    """A recorded request in one line."""
+    return f"request-{exchange.number}.json ({exchange.request.lane}): {describe_news(exchange.request.new)}"
+
+
+def describe_news(new: News) -> str:
+    parts = [f"result of {result.tool_use_id}: {_line(result_text(result))}" for result in new.results]
+    parts += [f"text {_line(text)}" for text in texts(new.text)]
+    parts += [f"notice about {notice.tool_use_id}" for notice in new.notices]
+    return "; ".join(parts) or "nothing new"
+
+
+def _line(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 80 else text[:79] + "…")  # noqa: PLR2004
