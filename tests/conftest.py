@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from roadtest.claude_code import ClaudeCode
@@ -12,6 +13,10 @@ from roadtest.results import Run
 from roadtest.runner import Place, run_once
 
 pytest_plugins = ["pytester"]
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("roadtest", deadline=None)
+hypothesis.settings.load_profile("roadtest")
 
 RunScript = Callable[..., Run]
 
