@@ -287,7 +287,7 @@ def test_other_encodings_are_refused(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [(gzip.compress(b"x" * 999)[:-9], "was cut"), (b"\x1f\x8bplain", "decode")]
+    ("body", "said"), [(gzip.compress(b"x" * 999, mtime=0)[:-9], "was cut"), (b"\x1f\x8bplain", "decode")]
 )
 def test_broken_compression_is_refused(body: bytes, said: str) -> None:
     """A compressed body that is cut or garbled is a problem, not an empty answer."""
