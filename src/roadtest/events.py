@@ -17,6 +17,13 @@ from roadtest.errors import CaptureError
 Phase = Literal["pre", "post", "failure", "denied"]
 
 
+class Truncated(msgspec.Struct, frozen=True):
+    """Size and digest of an output, as JSON, of which only the beginning was kept."""
+
+    bytes: int
+    sha256: str
+
+
 class ToolEvent(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: str
     phase: Phase
@@ -26,6 +33,7 @@ class ToolEvent(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str = ""
     cwd: str = ""
     tool_output: Any = None
+    tool_output_truncated: Truncated | None = None
     exit_code: int | None = None
     error: str | None = None
     duration_ms: float | None = None

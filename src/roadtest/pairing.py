@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -62,23 +62,29 @@ def _in_order(lines: list[_Lines], batches: list[LifecycleEvent]) -> list[_Lines
     for index, line in enumerate(lines):
         waiting[line.key].append(index)
     times = [line.events[0].timestamp for line in lines]
+    told: set[Key] = set()
     blocks: list[tuple[float, list[_Lines]]] = []
     for batch in batches:
-        entries = [(key, entry) for entry in batch.extra.get("tool_calls", ()) if (key := _key(batch, entry))]
-        found = [waiting[key].popleft() if waiting[key] else None for key, _ in entries]
-        members = [_Lines(key) if i is None else lines[i] for (key, _), i in zip(entries, found, strict=True)]
-        for line, (_, entry) in zip(members, entries, strict=True):
-            line.entry, line.turn = entry, members[0].key[1]
+        # Hooks that are installed twice tell everything twice.
+        entries = {key: entry for key, entry in _entries(batch) if waiting[key] or key not in told}
+        found = {key: waiting[key].popleft() if waiting[key] else None for key in entries}
+        members = [_Lines(key) if at is None else lines[at] for key, at in found.items()]
+        for line in members:
+            line.entry, line.turn = entries[line.key], members[0].key[1]
         # A batch of which no call has lines of its own stands where the clock says.
-        at = min((i for i in found if i is not None), default=bisect_right(times, batch.timestamp) - 0.5)
-        blocks.append((at, members))
+        first = min((at for at in found.values() if at is not None), default=None)
+        blocks.append((bisect_right(times, batch.timestamp) - 0.5 if first is None else first, members))
+        told.update(entries)
     blocks += [(index, [lines[index]]) for indexes in waiting.values() for index in indexes]
     return [line for _, block in sorted(blocks, key=lambda placed: placed[0]) for line in block]
 
 
-def _key(batch: LifecycleEvent, entry: Any) -> Key | None:
-    call_id = entry.get("tool_use_id") if isinstance(entry, dict) else None
-    return (batch.agent_id, call_id) if isinstance(call_id, str) else None
+def _entries(batch: LifecycleEvent) -> Iterator[tuple[Key, dict[str, Any]]]:
+    entries = batch.extra.get("tool_calls")
+    for entry in entries if isinstance(entries, list) else ():
+        call_id = entry.get("tool_use_id") if isinstance(entry, dict) else None
+        if isinstance(call_id, str):
+            yield (batch.agent_id, call_id), entry
 
 
 def _spawns(lines: list[_Lines], lifecycle: list[LifecycleEvent]) -> dict[str, str]:

@@ -74,18 +74,14 @@ def complain(environ: "dict[bytes, bytes]", problem: BaseException) -> None:
     reason = " ".join(f"{type(problem).__name__}: {problem}".split())
     line = f"{timestamp()} roadtest capture: {reason}\n".encode("utf-8", "replace")
     if sys.stderr is not None:  # else descriptor 2 is closed, and may by now be a file of ours
-        try:  # noqa: SIM105 - contextlib is slow to load
+        try:
             posix.write(2, line)
         except OSError:
             pass
-    for segments in (environ.get(b"TEST_RUN_ID", b""), b""):
-        try:
-            names = run_id({b"TEST_RUN_ID": segments}) if segments else []
-            folder = posix.open(b"/".join([output_dir(environ), *names]), posix.O_RDONLY | posix.O_DIRECTORY)
-            append(folder, "capture-errors.log", line)
-        except BaseException:  # noqa: BLE001, S112 - stderr has it already
-            continue
-        return
+    try:
+        append(log_folder(environ), "capture-errors.log", line)
+    except BaseException:  # noqa: BLE001, S110 - stderr has it already
+        pass
 
 
 # Where to
@@ -117,12 +113,20 @@ def open_folder(output: bytes, names: "list[bytes]") -> int:
     make_folders(output)
     folder = posix.open(output, posix.O_RDONLY | posix.O_DIRECTORY)
     for name in names:
-        try:  # noqa: SIM105
+        try:
             posix.mkdir(name, dir_fd=folder)
         except FileExistsError:
             pass
         folder = posix.open(name, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW, dir_fd=folder)
     return folder
+
+
+def log_folder(environ: "dict[bytes, bytes]") -> int:
+    """The run's folder, or the output folder where there is one and the run has none."""
+    try:
+        return open_folder(output_dir(environ), run_id(environ))
+    except (Refused, OSError):
+        return posix.open(output_dir(environ), posix.O_RDONLY | posix.O_DIRECTORY)
 
 
 def make_folders(path: bytes) -> None:
@@ -257,12 +261,13 @@ def with_short_output(record: "dict[str, Any]", limit: int) -> "dict[str, Any]":
     whole = encode(record["tool_output"])
     if len(whole) <= limit:
         return record
-    import hashlib  # noqa: PLC0415 - slow to load and rarely needed
+    import hashlib  # slow to load and rarely needed
 
     truncated = {"bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest()}
     room = limit
-    while len(encode(record["tool_output"])) > limit and room:
+    while len(whole) > limit:
         record["tool_output"] = shorten(record["tool_output"], room)
+        whole = encode(record["tool_output"]) if room else b""
         room //= 2
     return {**record, "tool_output_truncated": truncated}
 
@@ -300,12 +305,12 @@ class Reading:
 
 
 def decode(data: bytes) -> object:
-    from _json import make_scanner  # noqa: PLC0415 - if this fails, main must be there to say so
+    from _json import make_scanner  # late: if this fails, main is there to say so
 
     text = data.decode("utf-8", "replace").strip()
     try:
         value, end = make_scanner(Reading)(text, 0)  # type: ignore[arg-type]
-    except StopIteration:
+    except (StopIteration, SystemError, ValueError):  # its own error is in json.decoder, which is not loaded
         raise Refused(f"stdin is not JSON ({len(data)} bytes)") from None
     if end != len(text):
         raise Refused(f"stdin is more than one JSON value ({len(data)} bytes)")
@@ -313,7 +318,7 @@ def decode(data: bytes) -> object:
 
 
 def encode(value: object) -> bytes:
-    from _json import encode_basestring, make_encoder  # noqa: PLC0415
+    from _json import encode_basestring, make_encoder
 
     to_text = make_encoder(None, str, encode_basestring, None, ": ", ", ", False, False, False)
     text = "".join(to_text(value, 0))
