@@ -9,6 +9,7 @@ import pytest
 
 from roadtest import script
 from roadtest.isolation import Workspace
+from roadtest.runner import Place
 from tests.conftest import RunScript
 
 
@@ -76,6 +77,29 @@ def test_a_script_that_ends_too_early_makes_the_run_invalid(run_claude: RunScrip
     run = run_claude(script=script.Script(script.call("Bash", command="true")))
 
     assert "the script ended: lane main has 1 turns" in run.invalid
+
+
+def test_captured_calls_are_kept_without_secrets(
+    run_claude: RunScript, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scorer sees what really happened; the files that stay hold neither a secret variable nor a key by its shape."""
+    password, key = "correct-horse-" + "battery", "sk-" + "ant-api03-" + "x1" * 20
+    monkeypatch.setenv("DEPLOY_PASSWORD", password)
+    model = script.Script(
+        script.call("Bash", command=f"echo {key} > key.txt; echo {password}"),
+        script.call("Read", file_path="{{workspace}}/key.txt"),
+        script.say(f"It is {key}."),
+    )
+    run = run_claude(script=model)
+
+    assert run.invalid == ""
+    assert password in str(run.trajectory[0].output)
+    kept = [path for path in place.output_dir.rglob("*") if path.is_file()]
+    texts = [path.read_text() for path in kept]
+    assert {path.name for path in kept} == {"tool-calls.jsonl", "lifecycle.jsonl"}
+    assert not [text for text in texts if key in text or password in text]
+    assert "{{redacted:DEPLOY_PASSWORD}}" in texts[0] + texts[1]
+    assert "{{redacted:anthropic-key}}" in texts[0] + texts[1]
 
 
 def test_a_turn_that_was_not_asked_for_is_reported(run_claude: RunScript) -> None:

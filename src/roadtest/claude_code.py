@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from roadtest.isolation import Workspace, settings_arguments
-from roadtest.script import Script
+from roadtest.script import Fault, Script
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,8 @@ class ClaudeCode:
     timeout: float = 300.0
     script: Script | None = None
     """Play this by hand-written model instead of a cassette."""
+    faults: Mapping[int, Fault] = field(default_factory=dict)
+    """What goes wrong between Claude Code and the model, by the number of the request, the first being 1."""
     arguments: Sequence[str] = ()
 
     def command(self, prompt: str, *, settings_file: Path, base: Path) -> list[str]:

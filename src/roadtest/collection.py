@@ -17,7 +17,6 @@ import pytest
 from roadtest.cases import Case, slug
 from roadtest.errors import RoadtestError, UsageError
 from roadtest.evals import Suite
-from roadtest.failures import failure_text
 from roadtest.results import CaseResult
 from roadtest.session import EvalSession, Group
 from roadtest.trial import Trial
@@ -106,7 +105,7 @@ class EvalItem(pytest.Function):
             return
         if self.group.joint and self.group.decision != "failed":
             pytest.xfail(f"tolerated: {self.group}")
-        pytest.fail(failure_text(self.result), pytrace=False)
+        pytest.fail(self.result.reason, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.trial.suite.line - 1, f"{self.trial.suite.name}::{self.name}"

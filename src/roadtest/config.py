@@ -186,7 +186,7 @@ def resolve(
 ) -> Settings:
     """Settle every option once; values of ``cli`` and ``ini`` are as they were typed, by name of the option.
 
-    ``processes`` is how many of our kind share the machine; by default each takes its share of the cores.
+    ``processes`` is how many of our kind share the machine; each takes its share of the cores and of the budget.
     """
     values: dict[str, Any] = {"agent_jobs": max(1, cores() // processes)}
     for option in OPTIONS:
@@ -198,6 +198,8 @@ def resolve(
             if text not in (None, ""):
                 values[option.name] = option.read(str(text), source)
                 break
+    if values.get("max_cost") is not None:
+        values["max_cost"] /= processes
     values["llm_judge"] = _judge(environ)
     values["output_dir"] = root / values.get("output_dir", Settings.output_dir)
     return Settings(root=root, run_id=run_id or _run_id(environ), **values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
 from roadtest.errors import InvalidRun
@@ -60,6 +60,10 @@ class Execution(Generic[K, T]):
         self._executor.submit(self._take_turns, turns, enough).add_done_callback(
             lambda outer: _call_off(futures.values()) if outer.cancelled() else None
         )
+
+    def settled(self, key: K, within: float) -> bool:
+        """Wait up to so many seconds; whether there is a result."""
+        return bool(wait([self._futures[key]], timeout=within).done)
 
     def result(self, key: K) -> T | None:
         """Wait for a job and forget it; None when it was not needed."""

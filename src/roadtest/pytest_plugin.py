@@ -7,6 +7,7 @@ comes when the first suite is collected or the first ``agent`` is asked for.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALS: pytest.StashKey[EvalSession] = pytest.StashKey()
+CLEARED: pytest.StashKey[bool] = pytest.StashKey()
 SCHEDULE: pytest.StashKey[Schedule] = pytest.StashKey()
 
 KEEPS_TRIALS_TOGETHER = frozenset({"load", "loadfile", "loadscope", "each"})
@@ -64,6 +66,11 @@ def _worker_input(config: pytest.Config) -> dict[str, Any]:
     return told
 
 
+def _distributes(config: pytest.Config) -> bool:
+    """Is this the process that hands out tests to workers?"""
+    return config.pluginmanager.hasplugin("dsession")
+
+
 def evals_of(config: pytest.Config) -> EvalSession:
     """The session's state, made when it is first asked for."""
     if EVALS not in config.stash:
@@ -71,7 +78,9 @@ def evals_of(config: pytest.Config) -> EvalSession:
 
         command = ["pytest", *map(str, config.invocation_params.args)]
         worker = _worker_input(config).get("workerid", "")
-        config.stash[EVALS] = EvalSession(config.stash[SETTINGS], command=command, worker=worker)
+        config.stash[EVALS] = EvalSession(
+            config.stash[SETTINGS], command=command, worker=worker, adopt=_distributes(config)
+        )
     return config.stash[EVALS]
 
 
@@ -101,6 +110,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         distribution = _worker_input(session.config).get("roadtest_dist")
         session.config.stash[SCHEDULE] = Schedule(
             session.config.stash[EVALS],
+            session.config,
             session.items,
             here=distribution is None,
             together=distribution is None or distribution in KEEPS_TRIALS_TOGETHER,
@@ -137,10 +147,72 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if EVALS in session.config.stash:
-        session.config.stash[EVALS].close(int(exitstatus))
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+    """End what still runs; the record is whole before the terminal's summary, which reads it."""
+    evals = session.config.stash.get(EVALS, None)
+    if evals:
+        evals.end()
+    done = yield
+    if evals is None and _distributes(session.config):
+        from roadtest.record import journals_in  # noqa: PLC0415
+
+        folder = session.config.stash[SETTINGS].output_dir / session.config.stash[SETTINGS].run_id
+        evals = evals_of(session.config) if journals_in(folder) else None
+    if evals:
+        evals.close(int(session.exitstatus))
+    return done
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    evals = config.stash.get(EVALS, None)
+    if evals and (results := evals.all_results()):
+        from roadtest.terminal import write_summary  # noqa: PLC0415
+
+        write_summary(terminalreporter, results, evals.notes())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Whatever happened to the session: nothing of it goes on."""
+    if evals := config.stash.get(EVALS, None):
+        evals.end()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In the controlling process of pytest-xdist: tell each worker what it cannot know."""
+    settings = node.config.stash[SETTINGS]
+    node.workerinput["roadtest_run_id"] = settings.run_id
+    node.workerinput["roadtest_dist"] = node.config.getoption("dist")
+    if CLEARED not in node.config.stash:
+        node.config.stash[CLEARED] = True
+        if (settings.output_dir / settings.run_id).exists():
+            from roadtest.record import clear  # noqa: PLC0415
+
+            clear(settings.output_dir / settings.run_id)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getoption("dist") != "load":
+        return None
+    from roadtest.distribution import KeepTrialsTogether  # noqa: PLC0415 - pytest-xdist is there if this is called
+
+    return KeepTrialsTogether(config, log)
+
+
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
+    """Explain ``run.trajectory == [...]``, where a trajectory can be at all."""
+    if op != "==" or "roadtest.trajectory" not in sys.modules:
+        return None
+    from roadtest.trajectory import Trajectory  # noqa: PLC0415
+
+    calls, expected = (left, right) if isinstance(left, Trajectory) else (right, left)
+    if not isinstance(calls, Trajectory) or not isinstance(expected, list | tuple):
+        return None
+    return ["the calls are not those expected", *str(calls.matches(expected)).splitlines()]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ import msgspec
 
 from roadtest import capture
 from roadtest.capture.stream import Stream
+from roadtest.cassette.faults import FaultySession
+from roadtest.cassette.redact import Redactor, redact_jsonl
 from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.server import Mount, shared
 from roadtest.claude_code import ClaudeCode
@@ -59,9 +62,20 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
         env=task.env,
         pass_env=task.pass_env,
     ) as world:
-        session = _model_side(task, world)
-        with shared().mount(session) as mount:
+        session = FaultySession(_model_side(task, world), task.faults)
+        with shared().mount(session) as mount, without_secrets(place.capture_folder, task.env):
             yield Conversation(task, place, world, session, mount)
+
+
+@contextmanager
+def without_secrets(capture_folder: Path, env: Mapping[str, str]) -> Iterator[None]:
+    """Take the secrets out of the captured calls when the run that they belong to is over."""
+    try:
+        yield
+    finally:
+        redactor = Redactor({**os.environ, **env})
+        for path in capture_folder.glob("*.jsonl"):
+            redact_jsonl(path, redactor)
 
 
 def _model_side(task: ClaudeCode, world: World) -> ScriptSession:
@@ -83,7 +97,7 @@ class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
     def __init__(
-        self, task: ClaudeCode, place: Place, world: World, session: ScriptSession, mount: Mount
+        self, task: ClaudeCode, place: Place, world: World, session: FaultySession, mount: Mount
     ) -> None:
         self._task = task
         self._place = place

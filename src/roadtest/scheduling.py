@@ -17,19 +17,33 @@ from typing import Any
 import pytest
 
 from roadtest.collection import EvalItem
-from roadtest.failures import failure_text
+from roadtest.report.junit import properties
+from roadtest.report.live import Progress
+from roadtest.results import CaseResult
 from roadtest.session import EvalSession
+from roadtest.terminal import LiveLine
+
+REDRAW = 0.25
+"""Seconds between two drawings of the live line."""
 
 
 class Schedule:
     """The trials of one session that have not started yet."""
 
     def __init__(
-        self, evals: EvalSession, items: Iterable[pytest.Item], *, here: bool, together: bool
+        self,
+        evals: EvalSession,
+        config: pytest.Config,
+        items: Iterable[pytest.Item],
+        *,
+        here: bool,
+        together: bool,
     ) -> None:
         """``here``: all items will run in this process; ``together``: at least all trials of one case will."""
         self._evals = evals
+        self._live = LiveLine(config, self.progress)
         known = [item for item in items if isinstance(item, EvalItem)]
+        self._total = len(known)
         self._waiting = known if here else []
         _settle_groups(known, together=together)
 
@@ -46,14 +60,32 @@ class Schedule:
             job = self._evals.job(item.trial, item.test_id, item.funcargs)
             self._evals.execution.submit(item.nodeid, job)
         self._start_ahead()
-        result = self._evals.execution.result(item.nodeid)
+        result = self._wait(item.nodeid)
         if result is None:
             pytest.skip(f"not needed: {item.group}")
         item.result = result
         item.group.verdicts.append(result.verdict)
-        item.user_properties.extend(_properties(item))
+        item.user_properties.extend(properties(result))
         if result.verdict in ("invalid", "error"):
-            pytest.fail(failure_text(result), pytrace=False)
+            pytest.fail(result.reason, pytrace=False)
+
+    def progress(self) -> Progress:
+        results = list(self._evals.results)
+        verdicts = [result.verdict for result in results]
+        return Progress(
+            total=self._total,
+            done=len(results),
+            running=self._evals.execution.running,
+            failed=verdicts.count("failed"),
+            broken=verdicts.count("invalid") + verdicts.count("error"),
+            cost_usd=self._evals.spent,
+        )
+
+    def _wait(self, key: str) -> CaseResult | None:
+        while self._live and not self._evals.execution.settled(key, within=REDRAW):
+            self._live.draw()
+        self._live.clear()
+        return self._evals.execution.result(key)
 
     def _start_ahead(self) -> None:
         execution = self._evals.execution
@@ -98,11 +130,3 @@ def _values(item: EvalItem) -> dict[str, Any]:
     """The values of the fixtures that the task and the scorers name; all are up."""
     info = item._fixtureinfo  # noqa: SLF001
     return {name: info.name2fixturedefs[name][-1].cached_result[0] for name in info.argnames}  # type: ignore[index]
-
-
-def _properties(item: EvalItem) -> list[tuple[str, object]]:
-    """For JUnit XML and whoever else reads the properties of a test."""
-    if item.result is None:
-        return []
-    scores = [(f"score.{score.name}", score.value) for score in item.result.scores]
-    return [("verdict", item.result.verdict), *scores, ("cost_usd", item.result.cost_usd)]

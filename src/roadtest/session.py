@@ -25,7 +25,7 @@ from roadtest.config import Settings
 from roadtest.errors import RoadtestError
 from roadtest.execution import Execution
 from roadtest.installation import find_claude
-from roadtest.record import RecordWriter, git_state, now
+from roadtest.record import RecordWriter, git_state, now, read_record
 from roadtest.results import CaseResult, RecordHeader
 from roadtest.runner import Place
 from roadtest.statistics import Decision, PassIf, Tally, Trials, Verdict, decided
@@ -72,14 +72,18 @@ class Group:
 
 
 class EvalSession:
-    def __init__(self, settings: Settings, *, command: Sequence[str] = (), worker: str = "") -> None:
+    def __init__(
+        self, settings: Settings, *, command: Sequence[str] = (), worker: str = "", adopt: bool = False
+    ) -> None:
+        """``adopt``: other processes wrote what this one only brings together."""
         self.settings = settings
+        self._adopt = adopt
         self.worker = worker
         self.results: list[CaseResult] = []
         self.record: Path | None = None
         """Where ``run.json`` is, once the session is over."""
         self._command = list(command)
-        self._spent = 0.0
+        self.spent = 0.0
         self._groups: dict[GroupKey, Group] = {}
         self._test_ids: set[str] = set()
         self._lock = threading.Lock()
@@ -106,7 +110,9 @@ class EvalSession:
             git=git_state(self.settings.root),
         )
         folder = self.settings.output_dir / self.settings.run_id
-        return RecordWriter(folder, header, redact=self._redactor.redact, worker=self.worker)
+        return RecordWriter(
+            folder, header, redact=self._redactor.redact, worker=self.worker, adopt=self._adopt
+        )
 
     @cached_property
     def _redactor(self) -> Redactor:
@@ -158,20 +164,35 @@ class EvalSession:
         with self._lock:
             writer = self.writer
             self.results.append(result)
-            self._spent += result.cost_usd
+            if result.played not in ("replayed", "scripted"):
+                self.spent += result.cost_usd
         writer.add(result)
         limit = self.settings.max_cost
-        if limit is not None and self._spent > limit:
-            self.execution.stop(f"--max-cost ${limit:g} is spent: ${self._spent:.4f}")
+        if limit is not None and self.spent > limit:
+            self.execution.stop(f"--max-cost ${limit:g} is spent: ${self.spent:.4f}")
 
-    def close(self, exit_status: int) -> None:
-        """End whatever still runs, then make one record of everything."""
+    def end(self) -> None:
+        """End whatever still runs; harmless when it is over."""
         if "execution" in self.__dict__:
             self.execution.close()
-        if "writer" in self.__dict__:
-            self.record = self.writer.close(exit_status=exit_status)
         if self._former_handler is not None:
             signal.signal(signal.SIGTERM, self._former_handler)
+            self._former_handler = None
+
+    def close(self, exit_status: int) -> None:
+        """Make one record of everything."""
+        if self._adopt or "writer" in self.__dict__:
+            self.record = self.writer.close(exit_status=exit_status) or self.record
+
+    def all_results(self) -> Sequence[CaseResult]:
+        """The results of this process, or of all those whose records it brought together."""
+        if self._adopt and self.record:
+            return read_record(self.record.parent).cases
+        return self.results
+
+    def notes(self) -> list[str]:
+        """What to say below the summary."""
+        return [f"record: {_relative(self.record, self.settings.root)}"] if self.record else []
 
     def _catch_sigterm(self) -> None:
         """Left alone, SIGTERM would end this process and nothing that it started; a handler of the user's stays."""
@@ -184,3 +205,7 @@ class EvalSession:
 
 def _exit_on_sigterm(number: int, frame: FrameType | None) -> None:
     pytest.exit("roadtest: terminated", returncode=128 + number)
+
+
+def _relative(path: Path, root: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path

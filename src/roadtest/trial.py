@@ -30,6 +30,8 @@ from roadtest.results import CaseResult, Run, Score
 from roadtest.runner import Place, converse
 from roadtest.statistics import PassIf, Verdict
 
+_OURS = str(Path(__file__).parent)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
@@ -135,7 +137,10 @@ class _Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and 
 
     def __init__(self, who: str, problem: BaseException) -> None:
         super().__init__(f"{who} raised {type(problem).__name__}: {problem}")
-        self.traceback = "".join(traceback.format_exception(problem))
+        theirs = problem.__traceback__
+        while theirs and theirs.tb_frame.f_code.co_filename.startswith(_OURS):
+            theirs = theirs.tb_next
+        self.traceback = "".join(traceback.format_exception(type(problem), problem, theirs))
 
 
 def score(

@@ -16,9 +16,9 @@ from roadtest.cassette.wire import Delay, Json, Raw, Refuse, Replay, Request
 from roadtest.errors import UsageError
 
 
-def asks(text: str | list[Json] = "Go on.", agent: str | None = None) -> Request:
+def asks(text: str | list[Json] = "Go on.", agent: str | None = None, *, stream: bool = True) -> Request:
     headers = {"x-claude-code-agent-id": agent} if agent else {}
-    payload = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    payload = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}]}
     return Request("POST", "/v1/messages", headers, msgspec.json.encode(payload))
 
 
@@ -210,6 +210,18 @@ def test_faults_in_mid_stream(kind: script.FaultKind, said: str) -> None:
     accumulator.close()
     assert answer.status == 200
     assert said in str(accumulator.problem)
+
+
+def test_faults_where_no_stream_was_asked_for() -> None:
+    """What would break a stream breaks a plain answer likewise: cut, garbled, or an overload."""
+    kinds: list[script.FaultKind] = ["cut", "malformed", "error_event"]
+    session = ScriptSession(script.Script(*map(script.fault, kinds)), {})
+    cut, garbled, overload = play(session, *(asks(stream=False) for _ in kinds))
+    assert (cut.status, cut.cut) == (200, True)
+    assert (garbled.status, garbled.cut) == (200, False)
+    with pytest.raises(msgspec.DecodeError):
+        msgspec.json.decode(garbled.body)
+    assert overload.status == 529
 
 
 def test_the_turn_after_a_fault_answers_the_retry() -> None:

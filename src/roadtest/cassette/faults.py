@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -18,13 +19,21 @@ _ERRORS: dict[FaultKind, tuple[int, str, str]] = {
 }
 
 
+class Played(Session, Protocol):
+    """A session that was written or recorded beforehand."""
+
+    @property
+    def unplayed(self) -> list[str]:
+        """What was there and never asked for, a line each."""
+
+
 class FaultySession:
     """Another session, with faults at chosen requests, counted from 1; those requests never reach it.
 
     So what it had to say is not lost: Claude Code's retry, or its next question, gets it.
     """
 
-    def __init__(self, inner: Session, faults: Mapping[int, Fault]) -> None:
+    def __init__(self, inner: Played, faults: Mapping[int, Fault]) -> None:
         self._inner = inner
         self._faults = {
             first + again: fault for first, fault in sorted(faults.items()) for again in range(fault.times)
@@ -34,16 +43,17 @@ class FaultySession:
 
     @property
     def unplayed(self) -> list[str]:
-        """Faults at requests that never came, a line each."""
-        return [
+        """What the other session had left, and faults at requests that never came, a line each."""
+        missed = [
             f"fault {fault.kind} at request {number} did not happen: the agent made {self._asked} requests"
             for number, fault in self._faults.items()
             if number > self._asked
         ]
+        return [*self._inner.unplayed, *missed]
 
     def answer(self, request: Request) -> Answer:
         fault = self._faults.get(self._asked) if self._is_new(request) else None
-        return self._inner.answer(request) if fault is None else spoil(fault)
+        return self._inner.answer(request) if fault is None else spoil(fault, streaming=request.wants_stream)
 
     def _is_new(self, request: Request) -> bool:
         """Whether this request is seen for the first time; one that was told to wait is put again."""
@@ -54,12 +64,15 @@ class FaultySession:
         return True
 
 
-def spoil(fault: Fault) -> Answer:
+def spoil(fault: Fault, *, streaming: bool) -> Answer:
     """What Claude Code gets in place of an answer, or before it."""
     if fault.kind == "slow":
         return Delay(fault.seconds)
-    if fault.kind in _ERRORS:
+    if fault.kind in _ERRORS or (fault.kind == "error_event" and not streaming):
         return _error(fault)
+    if not streaming:
+        half = msgspec.json.encode(_UNFINISHED)[:-20]
+        return Raw(200, half, {"content-type": "application/json"}, cut=fault.kind == "cut")
     events = list(sse.encode(_UNFINISHED))
     half = b"".join(events[:3])
     stream = {"content-type": "text/event-stream"}
@@ -74,7 +87,7 @@ def spoil(fault: Fault) -> Answer:
 
 
 def _error(fault: Fault) -> Raw:
-    status, kind, message = _ERRORS[fault.kind]
+    status, kind, message = _ERRORS.get(fault.kind, _ERRORS["overloaded"])
     headers = {"content-type": "application/json"}
     if fault.retry_after is not None:
         headers["retry-after"] = f"{fault.retry_after:g}"

@@ -78,7 +78,7 @@ class ScriptSession:
                 return Refuse(f"the script's function for {where} gave no answer: {detail}")
             return self._play(step, request, where)
         if isinstance(step, Fault):
-            return spoil(step)
+            return spoil(step, streaming=request.wants_stream)
         return Replay(self._message(step, str(request.payload.get("model", "scripted"))))
 
     def _lane_of(self, request: Request) -> _Lane | None:

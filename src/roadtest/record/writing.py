@@ -25,8 +25,15 @@ class RecordWriter:
     """Writes cases as they finish; safe to use from several threads."""
 
     def __init__(
-        self, folder: Path, header: RecordHeader, *, redact: Callable[[str], str], worker: str = ""
+        self,
+        folder: Path,
+        header: RecordHeader,
+        *,
+        redact: Callable[[str], str],
+        worker: str = "",
+        adopt: bool = False,
     ) -> None:
+        """``adopt``: the journals of workers that are there belong to this run, although it was begun later."""
         self.folder = folder
         self._header = header
         self._redact = redact
@@ -35,8 +42,8 @@ class RecordWriter:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = _claim(folder / (f"cases-{worker}.jsonl" if worker else JOURNAL_NAME))
-            if self._owns_folder:
-                _remove_former(folder)
+            if self._owns_folder and not adopt:
+                clear(folder)
         except OSError as problem:
             raise _unwritable(folder, problem) from problem
         self._append(to_plain(header, redact))
@@ -102,7 +109,7 @@ def _claim(path: Path) -> BinaryIO:
     return file
 
 
-def _remove_former(folder: Path) -> None:
+def clear(folder: Path) -> None:
     """What an earlier run with the same id left; its other files are not ours."""
     (folder / RECORD_NAME).unlink(missing_ok=True)
     for journal in folder.glob("cases-*.jsonl"):

@@ -1,0 +1,125 @@
+"""How the real Claude Code meets a model that fails; docs/how-to/scripted-model.md tells the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roadtest import script
+from tests.conftest import RunScript
+
+Ask = Callable[[script.Asked], Any]
+
+
+def noting(streams: list[bool], answer: Any) -> Ask:
+    """A turn that notes whether its request asked for a stream."""
+
+    def turn(asked: script.Asked) -> Any:
+        streams.append(asked.payload["stream"])
+        return answer
+
+    return turn
+
+
+def retries(run: Any) -> list[str]:
+    return [message["error"] for message in run.messages if message.get("subtype") == "api_retry"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reported"),
+    [
+        (script.fault("overloaded"), ["overloaded"]),
+        (script.fault("rate_limited", retry_after=0), ["rate_limit"]),
+        (script.fault("server_error"), ["server_error"]),
+        (script.fault("cut"), ["unknown"]),
+    ],
+)
+def test_errors_and_a_cut_stream_are_tried_again(
+    run_claude: RunScript, fault: script.Fault, reported: list[str]
+) -> None:
+    """Claude Code reports the retry in its stream, asks for a stream again and goes on as if nothing had been."""
+    streams: list[bool] = []
+    run = run_claude(script=script.Script(noting(streams, fault), noting(streams, script.say("Done."))))
+
+    assert (run.invalid, run.output) == ("", "Done.")
+    assert streams == [True, True]
+    assert retries(run) == reported
+
+
+@pytest.mark.parametrize("kind", ["error_event", "malformed"])
+def test_trouble_inside_a_stream_makes_it_ask_without_a_stream(
+    run_claude: RunScript, kind: script.FaultKind
+) -> None:
+    """After an error event or a garbled one Claude Code asks at once for plain JSON, and says nothing of it."""
+    streams: list[bool] = []
+    run = run_claude(
+        script=script.Script(noting(streams, script.fault(kind)), noting(streams, script.say("Done.")))
+    )
+
+    assert (run.invalid, run.output) == ("", "Done.")
+    assert streams == [True, False]
+    assert retries(run) == []
+
+
+def test_a_slow_answer_is_waited_for(run_claude: RunScript) -> None:
+    """An answer that takes its time is taken like any other."""
+    run = run_claude(script=script.Script(script.fault("slow", seconds=0.2), script.say("Done.")))
+
+    assert (run.invalid, run.output, retries(run)) == ("", "Done.", [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("overloaded", "API Error: 529 Overloaded"),
+        ("rate_limited", "API Error: Request rejected (429)"),
+        ("server_error", "API Error: 500 Internal server error"),
+    ],
+)
+def test_errors_that_do_not_end_make_the_run_invalid(
+    run_claude: RunScript, kind: script.FaultKind, said: str
+) -> None:
+    """When the retries are used up the run proves nothing, and says what the API said."""
+    run = run_claude(
+        script=script.Script(script.fault(kind), script.say("Never.")), env={"CLAUDE_CODE_MAX_RETRIES": "0"}
+    )
+
+    assert said in run.invalid
+    assert run.notes == ["lane main: 1 of 2 turns were not asked for"]
+
+
+def test_a_broken_answer_without_a_stream_makes_the_run_invalid(run_claude: RunScript) -> None:
+    """When the plain answer is garbled as well there is no third attempt."""
+    run = run_claude(script=script.Script(script.fault("malformed", times=2), script.say("Never.")))
+
+    assert "API Error" in run.invalid
+    assert run.notes == ["lane main: 1 of 3 turns were not asked for"]
+
+
+def test_faults_at_chosen_requests(run_claude: RunScript) -> None:
+    """Faults strike by the number of the request; no turn is lost to them, and one that never came is noted."""
+    model = script.Script(
+        script.call("Bash", command="echo one"), script.call("Bash", command="echo two"), script.say("Done.")
+    )
+    run = run_claude(
+        script=model, faults={2: script.fault("overloaded"), 4: script.fault("cut"), 9: script.fault("cut")}
+    )
+
+    assert (run.invalid, run.output) == ("", "Done.")
+    assert run.tools == ["Bash", "Bash"]
+    assert retries(run) == ["overloaded", "unknown"]
+    assert run.notes == ["fault cut at request 9 did not happen: the agent made 5 requests"]
+
+
+def test_a_fault_inside_a_subagent(run_claude: RunScript) -> None:
+    """A subagent's lane can fail too, and its parent gets the answer all the same."""
+    model = script.Script(
+        script.delegate("general-purpose", "Count", [script.fault("overloaded"), script.say("Three.")]),
+        lambda asked: script.say("Heard." if "Three." in asked.results[0].text else asked.results[0].text),
+    )
+    run = run_claude(script=model)
+
+    assert (run.invalid, run.notes) == ("", [])
+    assert run.output == "Heard."
