@@ -13,8 +13,9 @@ from roadtest import script
 from roadtest.calls import ToolCall
 from roadtest.capture import get_tool_calls, plugin
 from roadtest.capture.install import install
+from roadtest.claude_code import ClaudeCode
 from roadtest.isolation import Workspace
-from roadtest.runner import Place
+from roadtest.runner import Place, converse
 from roadtest.trajectory import Trajectory
 from tests.conftest import RunScript
 
@@ -285,6 +286,48 @@ def test_a_folder_that_cannot_be_written_makes_the_run_invalid(run_claude: RunSc
 
     assert "capture was off: Claude Code ran its hooks" in run.invalid
     assert run.output == "Done."
+
+
+def test_each_prompt_of_a_conversation_has_its_own_calls(place: Place) -> None:
+    """A second prompt on the same session shows its own calls and costs; the lines of both stay in the folder."""
+    model = script.Script(
+        script.turn(script.call("Bash", command="echo one"), usage={"input_tokens": 100, "output_tokens": 1}),
+        script.turn(script.say("First."), usage={"input_tokens": 20, "output_tokens": 2}),
+        script.turn(
+            script.call("Bash", command="echo two"), usage={"input_tokens": 3000, "output_tokens": 4}
+        ),
+        script.turn(script.say("Second."), usage={"input_tokens": 400, "output_tokens": 8}),
+    )
+    with converse(ClaudeCode(script=model, permission_mode="bypassPermissions"), place) as conversation:
+        first, second = conversation.send("Begin."), conversation.send("Go on.")
+
+    assert (first.invalid, second.invalid) == ("", "")
+    assert [[call.args["command"] for call in run.trajectory] for run in (first, second)] == [
+        ["echo one"],
+        ["echo two"],
+    ]
+    assert [(run.usage.input_tokens, run.usage.output_tokens) for run in (first, second)] == [
+        (120, 3),
+        (3400, 12),
+    ]
+    assert 0 < first.cost_usd < second.cost_usd
+    assert [call.args["command"] for call in from_lines(place)] == ["echo one", "echo two"]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_tokens_of_subagents_count(run_claude: RunScript, background: bool) -> None:
+    """The usage of a run is that of its main agent and of all subagents, however many results the stream has."""
+    inside = [script.turn(script.say("Found."), usage={"input_tokens": 1000})]
+    model = script.Script(
+        script.turn(script.delegate("general-purpose", "Look", inside), usage={"input_tokens": 10}),
+        script.turn(script.say("Waiting."), usage={"input_tokens": 100}),
+        *([script.turn(script.say("Done."), usage={"input_tokens": 1})] if background else []),
+    )
+    run = run_claude(script=model, background_agents=background)
+
+    assert run.invalid == ""
+    assert run.usage.input_tokens == (1111 if background else 1110)
+    assert run.output == ("Done." if background else "Waiting.")
 
 
 @pytest.mark.parametrize("way", ["installed", "plugin", "both"])

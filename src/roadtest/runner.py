@@ -109,6 +109,7 @@ class Conversation:
 
     def send(self, prompt: str) -> Run:
         stream = Stream()
+        before = capture.Mark.of(self._place.capture_folder)
         started = monotonic()
         finished = run_process(
             self._argv(prompt),
@@ -119,7 +120,8 @@ class Conversation:
             cancel=self._place.cancel,
         )
         self._sent += 1
-        return self._read_back(stream, finished, monotonic() - started)
+        captured = capture.read(self._place.capture_folder, since=before)
+        return self._read_back(stream, captured, finished, monotonic() - started)
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
@@ -142,8 +144,9 @@ class Conversation:
             env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
         return env
 
-    def _read_back(self, stream: Stream, finished: Finished, duration: float) -> Run:
-        captured = capture.read(self._place.capture_folder)
+    def _read_back(
+        self, stream: Stream, captured: capture.Captured, finished: Finished, duration: float
+    ) -> Run:
         reconciled = capture.reconcile(captured, stream)
         doubts = [*self._doubts(stream, finished), *reconciled.problems]
         return Run(

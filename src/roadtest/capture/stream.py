@@ -155,7 +155,7 @@ class Stream:
                 self.init = self.init or message
             case "task_started":
                 self._note_spawn(message.get("task_id"), message.get("tool_use_id"))
-            case "task_notification":
+            case "task_notification" if message.get("status") == "completed":
                 self._note_tool_uses(_text(message.get("task_id")), _dict(message.get("usage")))
             case "permission_denied":
                 for call in self._calls_named(_text(message.get("tool_use_id")), message.get("agent_id")):
