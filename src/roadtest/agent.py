@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from roadtest.cases import slug
+from roadtest.cases import distinct_slug, slug
+from roadtest.cassette import Mode
 from roadtest.claude_code import ClaudeCode
 from roadtest.config import new_run_id
 from roadtest.errors import InvalidRun, UsageError
@@ -43,6 +44,7 @@ class Agent:
         self._place = place
         self._defaults = defaults
         self._stack = ExitStack()
+        self._folders: list[str] = []
         self.runs: list[Run] = []
         self.folder = ""
         """Where the calls of the last run lie, under the folder of the session."""
@@ -55,6 +57,10 @@ class Agent:
         """
         task = task_from(options, self._defaults)
         place = self._place()
+        number = len(self._folders) + 1
+        if place.cassette is not None and number > 1:
+            place = replace(place, cassette=place.cassette / f"run-{number}")
+        self._folders.append(place.test_id)
         self.folder = place.test_id.partition("/")[2]
         conversation = self._stack.enter_context(converse(task, place))
         return self._send(conversation, prompt, allow_invalid)
@@ -91,9 +97,19 @@ def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
     model = evals.settings.agent_model
     defaults = task_from({**options, **({"model": model} if model else {})})
     name = f"{slug(node.path.stem)}.{slug(node.name)}"
-    agent = Agent(lambda: evals.place(evals.unique_test_id(name), node.path.parent), defaults)
+    cassette = node.path.parent.joinpath(
+        "cassettes", distinct_slug(node.path.stem), distinct_slug(_name_in_file(node))
+    )
+    agent = Agent(
+        lambda: replace(evals.place(evals.unique_test_id(name), node.path.parent), cassette=cassette),
+        defaults,
+    )
     with agent._stack:  # noqa: SLF001 - what one test opened ends with it
         yield agent
+
+
+def _name_in_file(node: pytest.Item) -> str:
+    return node.nodeid.partition("::")[2] or node.name
 
 
 def run_agent(
@@ -104,17 +120,22 @@ def run_agent(
     test_id: str | None = None,
     base: str | Path = ".",
     output_dir: str | Path = "test-output",
+    cassette: str | Path | None = None,
+    cassettes: Mode = "replay",
     **options: Any,
 ) -> Run:
     """Run Claude Code once, outside of pytest; the calls stay readable by ``get_tool_calls(test_id)``.
 
-    A run that proves nothing is returned with ``run.invalid`` saying why.
+    The model's answers come from the folder ``cassette``, or go there, as ``cassettes`` says; or they are written by hand
+    with ``script=``. A run that proves nothing is returned with ``run.invalid`` saying why.
     """
     place = Place(
         test_id=test_id or new_run_id(),
         base=Path(base).resolve(),
         output_dir=Path(output_dir).resolve(),
         claude=find_claude().path,
+        cassette=Path(base, cassette).resolve() if cassette is not None else None,
+        cassettes=cassettes,
     )
     task = task_from({"allowed_tools": allowed_tools, "max_turns": max_turns, **options})
     return run_once(task, prompt, place)

@@ -50,3 +50,9 @@ def slug(name: str) -> str:
         return words
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return "-".join(filter(None, (words[:_LONGEST_SLUG].rstrip("-."), digest)))
+
+
+def distinct_slug(name: str) -> str:
+    """As ``slug``, but never the same for two names: what loses anything ends in a few digits of its hash."""
+    folder = slug(name)
+    return folder if folder == name else f"{folder}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
+from roadtest.cassette import Policies
+from roadtest.errors import UsageError
 from roadtest.isolation import Workspace, settings_arguments
+from roadtest.results import DriftKind, Policy
 from roadtest.script import Fault, Script
 
 
@@ -46,7 +49,35 @@ class ClaudeCode:
     """Play this by hand-written model instead of a cassette."""
     faults: Mapping[int, Fault] = field(default_factory=dict)
     """What goes wrong between Claude Code and the model, by the number of the request, the first being 1."""
+    volatile: Sequence[str] = ()
+    """Regular expressions for what a tool's result may say otherwise on replay than when it was recorded."""
+    drift: Mapping[DriftKind, Policy] = field(default_factory=dict)
+    """What a difference from the recording does: ``{"result": "warn"}``; see ``roadtest.cassette.Policies``."""
     arguments: Sequence[str] = ()
+
+    def model_options(self) -> dict[str, Any]:
+        """The options that decide what the model is told; a recording made with others is stale."""
+        unrelated = {
+            "workspace",
+            "timeout",
+            "script",
+            "faults",
+            "volatile",
+            "drift",
+            "env",
+            "pass_env",
+            "background_agents",
+        }
+        options = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in unrelated}
+        return {**options, "plugins": [Path(plugin).name for plugin in self.plugins]}
+
+    def policies(self) -> Policies:
+        if unknown := set(self.drift) - set(get_args(DriftKind)):
+            raise UsageError(
+                f"drift names {unknown.pop()!r}, which is no kind of drift.",
+                hint=f"the kinds are {', '.join(get_args(DriftKind))}; each is fail, warn or ignore",
+            )
+        return Policies(**dict(self.drift))
 
     def command(self, prompt: str, *, settings_file: Path, base: Path) -> list[str]:
         """The arguments after ``claude`` for one prompt."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
-from roadtest import capture
+from roadtest import capture, cassette
 from roadtest.capture.stream import Stream
+from roadtest.cassette import Mode
+from roadtest.cassette.asking import Endpoint, answering
 from roadtest.cassette.faults import FaultySession
 from roadtest.cassette.redact import Redactor, redact_jsonl
 from roadtest.cassette.scripted import ScriptSession
@@ -38,6 +40,9 @@ class Place:
     claude: Path
     keep_workspace: Callable[[], bool] | bool = False
     cancel: Cancel | None = None
+    cassette: Path | None = None
+    """The folder of this run's recording."""
+    cassettes: Mode = "replay"
 
     @property
     def capture_folder(self) -> Path:
@@ -52,19 +57,28 @@ def run_once(task: ClaudeCode, prompt: str, place: Place) -> Run:
 
 @contextmanager
 def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
-    """A workspace with the model's side served, for one prompt or several on the same session."""
-    with open_world(
-        task.workspace,
-        base=place.base,
-        test_id=place.test_id,
-        output_dir=place.output_dir,
-        keep=place.keep_workspace,
-        env=task.env,
-        pass_env=task.pass_env,
-    ) as world:
-        session = FaultySession(_model_side(task, world), task.faults)
-        with shared().mount(session) as mount, without_secrets(place.capture_folder, task.env):
-            yield Conversation(task, place, world, session, mount)
+    """A workspace with the model's side served, for one prompt or several on the same session.
+
+    What was recorded is kept when this ends, if every run in it was worth keeping.
+    """
+    with (
+        open_world(
+            task.workspace,
+            base=place.base,
+            test_id=place.test_id,
+            output_dir=place.output_dir,
+            keep=place.keep_workspace,
+            env=task.env,
+            pass_env=task.pass_env,
+        ) as world,
+        without_secrets(place.capture_folder, task.env),
+        ExitStack() as stack,
+    ):
+        conversation = Conversation(task, place, world, stack)
+        try:
+            yield conversation
+        finally:
+            conversation.keep_recording()
 
 
 @contextmanager
@@ -78,12 +92,32 @@ def without_secrets(capture_folder: Path, env: Mapping[str, str]) -> Iterator[No
             redact_jsonl(path, redactor)
 
 
-def _model_side(task: ClaudeCode, world: World) -> ScriptSession:
-    if task.script is None:
+def _model_side(
+    task: ClaudeCode, place: Place, world: World, prompt: str, session_id: str
+) -> ScriptSession | cassette.CassetteSession:
+    places = {"workspace": world.path, "home": world.home, "config_dir": world.config_dir, "tmp": world.tmp}
+    values = {name: str(path) for name, path in places.items()}
+    if task.script is not None:
+        return ScriptSession(task.script, values)
+    if place.cassette is None:
         raise UsageError(
-            "This task has no model to talk to.", hint="give ClaudeCode(script=script.Script(...))"
+            "This task has no model to talk to.",
+            hint="name the folder of a cassette with cassette=..., or give ClaudeCode(script=script.Script(...))",
         )
-    return ScriptSession(task.script, {"workspace": str(world.path), "home": str(world.home)})
+    return cassette.open_cassette(
+        place.cassette,
+        mode=place.cassettes,
+        values={**values, "session_id": session_id, "project": str(place.base)},
+        context=cassette.fingerprint(
+            world.path,
+            prompt=prompt,
+            options=task.model_options(),
+            plugins=[place.base / plugin for plugin in task.plugins],
+        ),
+        policies=task.policies(),
+        volatile=task.volatile,
+        environ={**task.env, **os.environ},
+    )
 
 
 def _with_capture(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,18 +130,20 @@ def _with_capture(settings: Mapping[str, Any]) -> dict[str, Any]:
 class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
-    def __init__(
-        self, task: ClaudeCode, place: Place, world: World, session: FaultySession, mount: Mount
-    ) -> None:
+    def __init__(self, task: ClaudeCode, place: Place, world: World, stack: ExitStack) -> None:
         self._task = task
         self._place = place
         self._world = world
-        self._session = session
-        self._mount = mount
+        self._stack = stack
         self._session_id = str(uuid.uuid4())
-        self._sent = 0
+        self._cassette: cassette.CassetteSession | None = None
+        self._runs: list[Run] = []
 
     def send(self, prompt: str) -> Run:
+        if not self._runs:
+            self._serve(prompt)
+        if self._cassette:
+            self._cassette.begin_turn()
         stream = Stream()
         before = capture.Mark.of(self._place.capture_folder)
         started = monotonic()
@@ -119,14 +155,29 @@ class Conversation:
             on_line=stream.feed,
             cancel=self._place.cancel,
         )
-        self._sent += 1
         captured = capture.read(self._place.capture_folder, since=before)
-        return self._read_back(stream, captured, finished, monotonic() - started)
+        run = self._read_back(stream, captured, finished, monotonic() - started)
+        self._runs.append(run)
+        return run
+
+    def keep_recording(self) -> None:
+        """Save what was recorded, unless a run in it proves nothing: that would be replayed for ever."""
+        worth_keeping = self._runs and not any(run.invalid or run.timed_out for run in self._runs)
+        if worth_keeping and self._cassette:
+            self._cassette.save()
+
+    def _serve(self, prompt: str) -> None:
+        session = _model_side(self._task, self._place, self._world, prompt, self._session_id)
+        self._served = FaultySession(session, self._task.faults)
+        self._mount: Mount = self._stack.enter_context(shared().mount(self._served))
+        if isinstance(session, cassette.CassetteSession):
+            self._cassette = session
+            self._stack.enter_context(answering(Endpoint(self._mount.base_url)))
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
         settings_file.write_bytes(msgspec.json.encode(_with_capture(self._task.extra_settings)))
-        session = ["--resume" if self._sent else "--session-id", self._session_id]
+        session = ["--resume" if self._runs else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
 
@@ -167,10 +218,17 @@ class Conversation:
             workspace=self._world.path,
             diff=self._world.diff(),
             changed_files=self._world.changed_files(),
-            notes=[*self._session.unplayed, *finished.killed],
+            notes=[*self._notes(), *finished.killed],
+            drift=self._cassette.drift if self._cassette else [],
             invalid="\n".join(doubts),
             test_id=self._place.test_id,
         )
+
+    def _notes(self) -> list[str]:
+        if self._cassette is None:
+            return self._served.unplayed
+        warnings = (item.message for item in self._cassette.drift if item.policy == "warn")
+        return [*self._served.unplayed, *self._cassette.notes, *warnings]
 
     def _doubts(self, stream: Stream, finished: Finished) -> Iterator[str]:
         """Reasons why this run proves nothing, the most telling first."""
@@ -178,6 +236,8 @@ class Conversation:
             yield f"the run tried to leave the machine: {target}"
         if finished.cancelled:
             yield "the run was cancelled"
+        elif self._cassette and self._cassette.problem:
+            yield self._cassette.problem
         elif stream.api_error:
             yield f"the model could not be asked: {stream.api_error}"
         elif not stream.finished and not finished.timed_out:

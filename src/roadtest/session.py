@@ -135,6 +135,7 @@ class EvalSession:
             claude=self.claude,
             keep_workspace=self.settings.keep_workspaces,
             cancel=self.execution.cancel,
+            cassettes=self.settings.cassettes,
         )
 
     def unique_test_id(self, wanted: str) -> str:

@@ -188,7 +188,7 @@ def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Itera
     """The run of the task, while its workspace is still there."""
     task = trial.task
     if isinstance(task, ClaudeCode):
-        with converse(task, place) as conversation:
+        with converse(task, replace(place, cassette=trial.cassette)) as conversation:
             yield conversation.send(trial.case.input)
     else:
         with _custom(task, trial, place, fixtures) as run:

@@ -38,29 +38,6 @@ _ATTEMPTS = 5
 T = TypeVar("T")
 
 
-def folder_for(cassettes: Path, suite: str, case: str, trial: int | None = None) -> Path:
-    """Where the cassette of a case lives; names that look alike as folders are told apart by a digest."""
-    folder = cassettes / slug(suite) / slug(case)
-    return folder if trial is None else folder / f"trial-{trial}"
-
-
-def slug(name: str) -> str:
-    """A folder name for any text: readable, the same on every system, and different for different texts.
-
-    A text in lower-case letters, digits, dashes and dots stands for itself; spaces become dashes. Where more than that
-    is lost, such as the difference between two letters' case, a digest of the text follows.
-    """
-    plain = re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.")[:60].rstrip("-.")
-    if (
-        plain
-        and plain == name.replace(" ", "-")
-        and "-" not in name
-        and not re.fullmatch(r"trial-\d+", plain)
-    ):
-        return plain
-    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}".lstrip("-")
-
-
 def exists(folder: Path) -> bool:
     return (_current(folder) / METADATA).is_file()
 
@@ -246,22 +223,24 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _put_in_place(new: Path, folder: Path) -> None:
+    """Afterwards ``new`` holds what was there before, if anything was."""
     if not folder.exists():
         new.rename(folder)
-    elif not exchange_folders(new, folder):
-        # Between these two renames there is no cassette in its place; the next recorder or a human finds it beside.
-        old = folder.with_name(f".{folder.name}.old-{new.name.rpartition('-')[2]}")
-        folder.rename(old)
-        new.rename(folder)
-        old.rename(new)
-    _bring_back_trials(new, folder)
+    else:
+        if not exchange_folders(new, folder):
+            # Between these two renames there is nothing in its place; readers and recorders look beside it.
+            old = folder.with_name(f".{folder.name}.old-{new.name.rpartition('-')[2]}")
+            folder.rename(old)
+            new.rename(folder)
+            old.rename(new)
+        _bring_back_trials(new, folder)
     _sync(folder.parent)
 
 
 def _bring_back_trials(old: Path, folder: Path) -> None:
-    """The trials of a case have cassettes of their own, in folders inside its own."""
-    for trial in old.glob("trial-*"):
-        if not (folder / trial.name).exists():
+    """The trials and variants of a case have cassettes of their own, in folders inside its own."""
+    for trial in old.iterdir():
+        if trial.is_dir() and not (folder / trial.name).exists():
             trial.rename(folder / trial.name)
 
 

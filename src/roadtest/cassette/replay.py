@@ -14,7 +14,7 @@ from roadtest.cassette import drift
 from roadtest.cassette.canonical import last_assistant, news, result_text, texts, tool_use_ids
 from roadtest.cassette.continuation import Continuations, Found, Missing, Repeat
 from roadtest.cassette.drift import Policies
-from roadtest.cassette.lanes import Lanes, LaneState, Place
+from roadtest.cassette.lanes import MAIN, Lanes, LaneState, Place
 from roadtest.cassette.live_values import LiveValues
 from roadtest.cassette.reading import Reader
 from roadtest.cassette.records import Cassette, Exchange, Harness, News
@@ -109,12 +109,16 @@ class ReplaySession:
 
     @property
     def unplayed(self) -> list[str]:
-        """Recorded answers that were not asked for, up to and including this turn, a line each."""
+        """Recorded answers that the agent did not ask for, up to and including this turn, a line each.
+
+        Scorers ask later, and a title that Claude Code no longer makes proves nothing.
+        """
         return [
             f"the answer to {drift.summary(exchange)} was not asked for"
             for exchange in self._tape.exchanges.values()
             if exchange.number not in self._played
             and not exchange.request.aside
+            and (exchange.request.lane == MAIN or exchange.request.lane in self._tape.metadata.lanes)
             and exchange.request.turn <= max(self._turn, 1)
         ]
 
