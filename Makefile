@@ -47,11 +47,16 @@ format: .venv/.dev ## let ruff format and fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+bench: .venv/.dev ## measure everything beside its peers and update docs/explanation/performance.md (half an hour)
+	$(BIN)/python -m bench
+
 pins: ## resolve the pinned versions anew (needs uv)
 	uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
 		--no-annotate --extra claude -o requirements/demo.txt
 	uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
 		--no-annotate --all-extras --group dev -o requirements/dev.txt
+	uv pip compile bench/requirements.in --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
+		--no-annotate -o bench/requirements.txt
 
 clean: ## remove the environment and everything generated
-	rm -rf .venv test-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench test-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,188 @@
+"""Matching two trajectories, beside AgentEvals' evaluator on the same calls.
+
+The calls are such as agents make: some twenty tools, most arguments distinct. A mismatch is two calls with another argument
+and one call left out; ours then includes writing the explanation, of which AgentEvals has none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
+
+from bench.environment import peers_python, plain
+from bench.measure import Rounds, clock, interleave
+from bench.question import Question, Setup, compare
+from bench.results import Figure, Target
+from roadtest.calls import ToolCall
+from roadtest.matching import call
+from roadtest.trajectory import Trajectory
+
+Calls = list[tuple[str, dict[str, Any]]]
+SIZES = (10, 50, 500, 10_000)
+MODES = ("strict", "unordered", "subset", "superset")
+PATIENCE_S = 20.0
+"""How long AgentEvals may take for one comparison before it counts as not finished."""
+LONG_S = 0.02
+"""Comparisons are repeated until they take this long together: the clock says nothing about microseconds."""
+
+
+@dataclass(frozen=True)
+class Job:
+    mode: str
+    actual: Calls
+    expected: Calls
+    matches: bool
+
+    def ours(self) -> Callable[[], None]:
+        trajectory = Trajectory(
+            ToolCall(name=name, args=args, id=str(n)) for n, (name, args) in enumerate(self.actual)
+        )
+        expected = [call(name, **args) for name, args in self.expected]
+
+        def compare_and_explain() -> None:
+            match = trajectory.matches(expected, mode=self.mode, args="superset")
+            if bool(match) != self.matches:
+                raise RuntimeError(f"roadtest is wrong about {self.mode}")
+            if not match:
+                str(match)
+
+        return compare_and_explain
+
+
+def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
+    sizes = SIZES[:2] if setup.quick else SIZES
+    with _worker() as worker:
+        figures = [
+            figure
+            for size in sizes
+            for mode in MODES
+            for matches in (True, False)
+            for figure in _compare(setup, worker, size, _job(size, mode, matches=matches))
+        ]
+    in_order = list(_in_order(setup, sizes))
+    return [*figures, *in_order], [_growth(figures)] if not setup.quick else []
+
+
+def _job(size: int, mode: str, *, matches: bool) -> Job:
+    chance = random.Random(size)
+    expected = [
+        (
+            f"Tool{chance.randrange(20)}",
+            {"path": f"src/{chance.randrange(size * 4)}.py", "line": chance.randrange(99)},
+        )
+        for _ in range(size)
+    ]
+    actual = [(name, {**args}) for name, args in expected]
+    if not matches:
+        for index in (size // 3, size // 2):
+            actual[index][1]["path"] = "src/somewhere/else.py"
+        # Left out where at least the expected is wanted, added where at most it is.
+        (expected if mode == "subset" else actual).pop(size // 5)
+    return Job(mode, actual, expected, matches)
+
+
+def _compare(setup: Setup, worker: Worker, size: int, job: Job) -> Iterator[Figure]:
+    ours = job.ours()
+    case = f"{size:,} calls, {job.mode}, {'match' if job.matches else 'mismatch'}"
+    target = {50: Target("ratio", 0.01), 10_000: Target("ours", 1_000.0)}.get(size)
+    times = max(1, int(LONG_S / max(clock(ours), 1e-6)))
+    first = worker.time(job, 1)
+    against = "agentevals" if first is not None else f"agentevals (not done in {PATIENCE_S:.0f} s)"
+    if first is None or first > 1:
+        # Once is enough to see a difference of orders of magnitude, and more would take hours.
+        theirs: Callable[[], float] = partial(float, first or PATIENCE_S)
+    else:
+        their_times = max(1, int(LONG_S / first))
+        theirs = lambda: worker.time(job, their_times) or math.inf  # noqa: E731
+    rounds = interleave({"ours": lambda: clock(ours, times), against: theirs}, setup.rounds, warm_up=False)
+    yield from compare(Rounds(rounds), "ours", {against: target}, case=case, unit="ms")
+
+
+def _in_order(setup: Setup, sizes: tuple[int, ...]) -> Iterator[Figure]:
+    """AgentEvals has no such mode, so ours stands beside our own strict mode."""
+    for size in sizes:
+        for matches in (True, False):
+            contenders = {}
+            for mode in ("in_order", "strict"):
+                work = _job(size, mode, matches=matches).ours()
+                times = max(1, int(LONG_S / max(clock(work), 1e-6)))
+                contenders[mode] = partial(clock, work, times)
+            rounds = Rounds(interleave(contenders, setup.rounds, warm_up=False))
+            case = f"{size:,} calls, in_order, {'match' if matches else 'mismatch'}"
+            target = Target("ours", 1_000.0) if size == max(SIZES) else None
+            theirs = {"strict": "our strict"}
+            renamed = Rounds({theirs.get(name, name): samples for name, samples in rounds.samples.items()})
+            yield from compare(renamed, "in_order", {"our strict": target}, case=case, unit="ms")
+
+
+def _growth(figures: list[Figure]) -> str:
+    """How time grows from 500 to 10,000 calls, as the power of the number of calls."""
+    powers = []
+    for mode in MODES:
+        small, large = (
+            next(f for f in figures if f.case == f"{n:,} calls, {mode}, mismatch") for n in SIZES[2:]
+        )
+        power = math.log(large.ours.median / small.ours.median) / math.log(SIZES[3] / SIZES[2])
+        powers.append(f"{mode} {power:.1f}")
+    return f"From 500 to 10,000 calls the time of a mismatch grows with this power of their number: {', '.join(powers)}."
+
+
+# The other side
+
+
+class Worker:
+    """AgentEvals in its own process, started anew when it has to be stopped."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def time(self, job: Job, times: int) -> float | None:
+        """Seconds of one comparison; None where it takes longer than we wait."""
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None and process.stdout is not None  # noqa: PT018 - both are pipes
+        line = {"mode": job.mode, "actual": job.actual, "expected": job.expected, "times": times}
+        process.stdin.write(json.dumps(line) + "\n")
+        process.stdin.flush()
+        with DefaultSelector() as ready:
+            ready.register(process.stdout, EVENT_READ)
+            if not ready.select(PATIENCE_S * times):
+                self.stop()
+                return None
+        result = json.loads(process.stdout.readline())
+        if result["matches"] != job.matches:
+            raise RuntimeError(
+                f"agentevals says {result['matches']} on a {job.mode} comparison where it must not"
+            )
+        return float(result["seconds"])
+
+    def _start(self) -> subprocess.Popen[str]:
+        script = Path(__file__).parent / "peers" / "agentevals_match.py"
+        argv = [str(peers_python()), "-I", str(script)]
+        return subprocess.Popen(argv, env=plain(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def stop(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+@contextmanager
+def _worker() -> Iterator[Worker]:
+    worker = Worker()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+QUESTION = Question("matching", "How fast is matching?", measure, rounds=5)
