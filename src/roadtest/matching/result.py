@@ -98,6 +98,11 @@ class Match:
         ]
 
     @property
+    def faults(self) -> list[Row]:
+        """The rows that keep the match from passing."""
+        return [row for row in self.rows if row.kind in FAULTS]
+
+    @property
     def summary(self) -> str:
         """One line: what was asked, what was found, and where the score comes from."""
         from roadtest.matching.render import summary  # noqa: PLC0415 - data does not depend on its rendering
@@ -121,9 +126,6 @@ class Match:
 
     def __repr__(self) -> str:
         return f"<Match: {self.summary}>"
-
-    def count(self, kind: Kind) -> int:
-        return len(self._of(kind))
 
     def counts(self) -> Counter[Kind]:
         return Counter(row.kind for row in self.rows)

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from roadtest.calling import Asks, call_by_name, name_of
 from roadtest.errors import UsageError
 from roadtest.results import Score
@@ -55,10 +57,8 @@ def _together(
     def score(**values: Any) -> Score:
         parts = [_part(scorer, values) for scorer in scorers]
         value = join([part.value for part in parts])
-        factors = [None] * len(parts) if weights is None else weights
-        reason = "\n".join(_line(part, factor) for part, factor in zip(parts, factors, strict=True))
         return Score(
-            value, reason, {"parts": [{"name": p.name, "value": p.value, "reason": p.reason} for p in parts]}
+            value, _reason(parts, weights), {"parts": [msgspec.structs.asdict(part) for part in parts]}
         )
 
     score.__signature__ = _signature(scorers)  # type: ignore[attr-defined]
@@ -89,6 +89,8 @@ def _part(scorer: Callable[..., Any], values: dict[str, Any]) -> Score:
     raise UsageError(f"the scorer {name} returned {answer!r}, not a Score, a number from 0 to 1 or a bool.")
 
 
-def _line(part: Score, weight: float | None) -> str:
-    weighs = "" if weight is None else f" (weight {weight:g})"
-    return f"{part.value:.2f} {part.name}{weighs}: {part.reason}"
+def _reason(parts: Sequence[Score], weights: Sequence[float] | None) -> str:
+    """What the value can be computed from on one line, then the reason of each part."""
+    factors = [""] * len(parts) if weights is None else [f" (weight {weight:g})" for weight in weights]
+    figures = [f"{part.name} {part.value:.2f}{factor}" for part, factor in zip(parts, factors, strict=True)]
+    return "\n".join([", ".join(figures), *(f"{part.name}: {part.reason}" for part in parts)])

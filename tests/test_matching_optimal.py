@@ -1,0 +1,151 @@
+"""Verdicts and scores are those of the best pairing there is, as trying every pairing shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, permutations, product
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from roadtest.calls import ToolCall
+from roadtest.matching import ExpectedCall, Rules, call, match
+from roadtest.matching.relation import Relation
+from roadtest.matching.solve import longest_common_subsequence, maximum_matching
+from tests.calls_made import made
+
+ARGS = st.dictionaries(
+    st.sampled_from("pq"),
+    st.sampled_from([1, True, "x", [1], {"a": 1}, {"a": 1, "b": 2}]),
+    max_size=2,
+)
+OPERATORS = st.sampled_from([{"$any": True}, {"$contains": "x"}, {"$regex": "^x"}])
+WANTED_ARGS = ARGS | st.dictionaries(st.sampled_from("pq"), OPERATORS, max_size=2)
+TOOLS = st.sampled_from(["R", "W"])
+ACTUAL = st.lists(st.builds(lambda tool, args: made(tool, **args), TOOLS, ARGS), max_size=4)
+EXPECTED = st.lists(st.builds(call, TOOLS | st.just("R|W"), WANTED_ARGS) | TOOLS, max_size=4)
+MODES = ["strict", "in_order", "unordered", "subset", "superset"]
+ARGS_MODES = ["exact", "ignore", "subset", "superset"]
+
+
+def table(actual: Sequence[ToolCall], expected: Sequence[Any], args: str) -> list[list[bool]]:
+    """Each pair, decided by itself."""
+    decide = Rules.build(mode="superset", args=args)
+    return [[bool(decide.select([one], [want])) for one in actual] for want in expected]
+
+
+@cache
+def assignments(rows: int, columns: int) -> list[list[tuple[int, int]]]:
+    """Every way to pair some of the rows with some of the columns."""
+    return [
+        list(zip(chosen, partners, strict=True))
+        for size in range(min(rows, columns) + 1)
+        for chosen in combinations(range(rows), size)
+        for partners in permutations(range(columns), size)
+    ]
+
+
+def best(accepted: list[list[bool]], columns: int, *, ordered: bool) -> int:
+    return max(
+        len(pairs)
+        for pairs in assignments(len(accepted), columns)
+        if all(accepted[i][j] for i, j in pairs)
+        and (not ordered or [j for _, j in pairs] == sorted(j for _, j in pairs))
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@example(actual=[made("R", p=1), made("R")], expected=[call("R"), call("R", p=1)])
+@given(ACTUAL, EXPECTED)
+def test_no_assignment_is_better(actual: list[ToolCall], expected: list[Any]) -> None:
+    """In each mode the number of pairs is the largest of all assignments, and the verdict follows from it."""
+    for mode, args in product(MODES, ARGS_MODES):
+        accepted = table(actual, expected, args)
+        most = best(accepted, len(actual), ordered=mode in ("strict", "in_order"))
+        found = match(actual, expected, mode=mode, args=args)
+        assert len(found.pairs) == most, (mode, args)
+        assert found.passed == passes(mode, accepted, len(actual), most), (mode, args)
+
+
+def passes(mode: str, accepted: list[list[bool]], columns: int, most: int) -> bool:
+    """The verdict by the words of the modes."""
+    if mode == "strict":
+        return len(accepted) == columns and all(accepted[i][i] for i in range(columns))
+    if mode == "unordered":
+        return most == len(accepted) == columns
+    return most == columns if mode == "subset" else most == len(accepted)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ACTUAL, EXPECTED, st.sampled_from(MODES), st.sampled_from(ARGS_MODES))
+def test_the_score_follows_from_what_is_reported(
+    actual: list[ToolCall], expected: list[Any], mode: str, args: str
+) -> None:
+    """Every call is reported once, the score can be computed from the report, and it is 1 exactly for a pass."""
+    found = match(actual, expected, mode=mode, args=args)
+    assert sorted(row.expected for row in found.rows if row.expected is not None) == list(
+        range(len(expected))
+    )
+    assert sorted(row.actual for row in found.rows if row.actual is not None) == list(range(len(actual)))
+    data = found.to_data()
+    assert found.score == (data["counts"].get("match", 0) / data["required"] if data["required"] else 1.0)
+    assert (found.score == 1.0) == found.passed == (not found.faults)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ACTUAL, EXPECTED, st.sampled_from(ARGS_MODES))
+def test_the_index_finds_what_comparing_each_with_each_finds(
+    actual: list[ToolCall], expected: list[Any], args: str
+) -> None:
+    """Looking calls up by their arguments misses none and adds none."""
+    rules = Rules.build(args=args)
+    wanted = [
+        one if isinstance(one, ExpectedCall) else ExpectedCall.from_json({"tool": one}) for one in expected
+    ]
+    masks = Relation(rules.args, lambda *_: True).masks(wanted, actual)
+    assert [[bool(mask >> j & 1) for j in range(len(actual))] for mask in masks] == table(
+        actual, wanted, args
+    )
+
+
+MASKS = st.integers(0, 5).flatmap(
+    lambda width: st.tuples(st.lists(st.integers(0, 2**width - 1), max_size=5), st.just(width))
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MASKS)
+def test_the_longest_common_subsequence_is_longest(problem: tuple[list[int], int]) -> None:
+    """The bit-parallel algorithm finds as many pairs in order as any assignment has."""
+    masks, width = problem
+    pairs = longest_common_subsequence(masks, width)
+    assert all(masks[i] >> j & 1 for i, j in pairs)
+    assert pairs == sorted(pairs)
+    assert [j for _, j in pairs] == sorted({j for _, j in pairs})
+    assert len(pairs) == best(
+        [[bool(mask >> j & 1) for j in range(width)] for mask in masks], width, ordered=True
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(MASKS)
+def test_the_maximum_matching_is_maximum(problem: tuple[list[int], int]) -> None:
+    """Hopcroft and Karp find as many pairs as any assignment has."""
+    masks, width = problem
+    pairs = maximum_matching(masks, width)
+    assert all(masks[i] >> j & 1 for i, j in pairs)
+    assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
+    assert len(pairs) == best(
+        [[bool(mask >> j & 1) for j in range(width)] for mask in masks], width, ordered=False
+    )
+
+
+@pytest.mark.parametrize("size", [10, 300])
+def test_a_chain_of_swaps_is_followed_to_its_end(size: int) -> None:
+    """Where each call but the last accepts two, and the greedy choice is always wrong, all are paired."""
+    masks = [0b11 << index for index in range(size - 1)]
+    masks = [*masks, 1]
+    assert len(maximum_matching(masks, size)) == size
