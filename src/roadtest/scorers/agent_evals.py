@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, get_args
 
 from roadtest.errors import MissingExtra, UsageError
 from roadtest.matching import Rules
 from roadtest.results import Run, Score
 from roadtest.scorers.base import named, require_calls
-from roadtest.scorers.messages import Message, reference_messages, to_messages
+from roadtest.scorers.messages import reference_messages, texts_of_turns, to_messages
 from roadtest.trajectory import Trajectory
 
 Evaluator = Callable[..., Any]
@@ -79,18 +79,14 @@ def agentevals(
         given: dict[str, Any] = {"inputs": input, "outputs": output, "reference_outputs": expected}
         if judges == "trajectory":
             require_calls(run)
-            given |= _as_messages(scope.in_scope(trajectory), input, output, expected)
+            said = texts_of_turns(run.messages) if run is not None else {}
+            given["outputs"] = to_messages(scope.in_scope(trajectory), prompt=input, answer=output, said=said)
+            if expected is not None:
+                given["reference_outputs"] = reference_messages(expected, prompt=input, answer=output)
         result = evaluator(**_accepted(evaluator, given))
         return _later(result) if inspect.isawaitable(result) else _to_score(result)
 
     return score
-
-
-def _as_messages(
-    calls: Sequence[Any], prompt: Any, output: str, expected: Any
-) -> dict[str, list[Message] | None]:
-    reference = None if expected is None else reference_messages(expected, prompt=prompt, answer=output)
-    return {"outputs": to_messages(calls, prompt=prompt, answer=output), "reference_outputs": reference}
 
 
 def _accepted(evaluator: Evaluator, given: dict[str, Any]) -> dict[str, Any]:

@@ -19,13 +19,16 @@ from roadtest.matching.expected import expected_calls
 from roadtest.matching.values import is_plain
 
 Message = dict[str, Any]
+_NOTHING: Mapping[str, str] = {}
 
 
-def to_messages(calls: Iterable[ToolCall], *, prompt: Any = None, answer: str = "") -> list[Message]:
-    """The conversation that these calls were part of."""
+def to_messages(
+    calls: Iterable[ToolCall], *, prompt: Any = None, answer: str = "", said: Mapping[str, str] = _NOTHING
+) -> list[Message]:
+    """The conversation that these calls were part of; ``said`` is what the model wrote beside the calls of a turn."""
     messages: list[Message] = [] if prompt is None else [{"role": "user", "content": _text(prompt)}]
     for turn in _turns(calls):
-        messages += _turn_messages(turn)
+        messages += _turn_messages(turn, said)
     return [*messages, {"role": "assistant", "content": answer}] if answer else messages
 
 
@@ -38,11 +41,11 @@ def _turns(calls: Iterable[ToolCall]) -> list[list[tuple[str, ToolCall]]]:
     return list(turns.values())
 
 
-def _turn_messages(turn: list[tuple[str, ToolCall]]) -> list[Message]:
+def _turn_messages(turn: list[tuple[str, ToolCall]], said: Mapping[str, str]) -> list[Message]:
     agent = turn[0][1].agent
-    said = {
+    asked = {
         "role": "assistant",
-        "content": "",
+        "content": said.get(turn[0][1].turn or "", ""),
         **({"name": agent} if agent else {}),
         "tool_calls": [_tool_call(call_id, call) for call_id, call in turn],
     }
@@ -51,7 +54,7 @@ def _turn_messages(turn: list[tuple[str, ToolCall]]) -> list[Message]:
         for call_id, call in turn
         if call.status != "unfinished"
     ]
-    return [said, *results]
+    return [asked, *results]
 
 
 def _tool_call(call_id: str, call: ToolCall) -> Message:
@@ -99,3 +102,17 @@ def _plain_call(expected: ExpectedCall) -> ToolCall:
             hint="use scorers.trajectory_match(...), which understands it",
         )
     return ToolCall(name=name, args=args)
+
+
+def texts_of_turns(stream: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What the model wrote in each turn, by the id of its message, from the stream of a run."""
+    texts: dict[str, str] = {}
+    for event in stream:
+        message = event.get("message")
+        if event.get("type") != "assistant" or not isinstance(message, Mapping):
+            continue
+        turn, content = str(message.get("id")), message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, Mapping) and block.get("type") == "text":
+                texts[turn] = texts.get(turn, "") + str(block.get("text", ""))
+    return texts
