@@ -238,9 +238,15 @@ def test_what_the_model_said_beside_its_calls_is_kept() -> None:
     ]
     stream = [{"type": "assistant", "message": {"id": "m1", "content": [block]}} for block in blocks]
     seen: list[str] = []
-    scorer = scorers.agentevals(lambda outputs: seen.append(outputs[1]["content"]) or {"score": 1})
+
+    def evaluator(outputs: list[dict[str, Any]]) -> dict[str, Any]:
+        seen.append(outputs[1]["content"])
+        return {"score": 1}
+
     trajectory = Trajectory([ToolCall(name="R", id="1", turn="m1")])
-    judged(scorer, trajectory=trajectory, run=Run(trajectory=trajectory, messages=stream))
+    judged(
+        scorers.agentevals(evaluator), trajectory=trajectory, run=Run(trajectory=trajectory, messages=stream)
+    )
     assert seen == ["Let me look."]
 
 

@@ -2,7 +2,7 @@
 
 from roadtest.matching.arguments import Override
 from roadtest.matching.expected import ExpectedCall, call
-from roadtest.matching.match import Rules, match
+from roadtest.matching.compare import Rules, match
 from roadtest.matching.result import Match
 
 __all__ = ["ExpectedCall", "Match", "Override", "Rules", "call", "match"]

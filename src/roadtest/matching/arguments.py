@@ -77,7 +77,7 @@ class ByFunction:
     function: ArgsMatcher
 
     def accepts(self, actual: dict[str, Any], expected: dict[str, Any]) -> bool:
-        return bool(self.function(actual, expected))
+        return bool(self.function(dict(actual), dict(expected)))
 
     def differences(self, actual: dict[str, Any], expected: dict[str, Any]) -> list[Difference]:
         if self.accepts(actual, expected):

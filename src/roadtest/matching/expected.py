@@ -121,6 +121,8 @@ def _inside(inside: Any, tool: ToolName, where: str) -> tuple[ExpectedCall, ...]
 
 def _status_list(status: Any, where: str) -> list[Any]:
     statuses = status if isinstance(status, list) else [status]
+    if not statuses:
+        raise UsageError(f"{where}: no status is named, so that none could match.")
     for one in statuses:
         if one not in _STATUSES:
             raise UsageError(f"{where}: there is no status {one!r}; a call ends {', '.join(_STATUSES)}.")
