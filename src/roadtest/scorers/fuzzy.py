@@ -76,14 +76,11 @@ def _plain_pattern(pattern: str) -> str:
 
 
 def _same_path(actual: Any, expected: str) -> bool:
+    """The same path, or one absolute that ends in the other."""
     if not isinstance(actual, str):
         return False
-    mine, theirs = os.path.normpath(actual), os.path.normpath(expected)
-    return (
-        mine == theirs
-        or mine.endswith(os.sep + theirs.lstrip("./"))
-        or theirs.endswith(os.sep + mine.lstrip("./"))
-    )
+    short, long = sorted((os.path.normpath(actual), os.path.normpath(expected)), key=len)
+    return short == long or (long.startswith(os.sep) and long.endswith(os.sep + short))
 
 
 def _same_glob(actual: Any, expected: str) -> bool:
@@ -107,7 +104,7 @@ def _same_command(actual: Any, expected: str) -> bool:
     if not isinstance(actual, str):
         return False
     mine, theirs = list(_commands(actual)), list(_commands(expected))
-    return bool(theirs) and all(command in mine for command in theirs)
+    return actual.strip() == expected.strip() or (bool(theirs) and all(command in mine for command in theirs))
 
 
 def _commands(script: str) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:

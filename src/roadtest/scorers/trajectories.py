@@ -161,7 +161,9 @@ def never_calls(*tools: Any, args: str = "superset") -> Scorer:
         if not made:
             return verdict(passed=True, reason=f"none of {_listed(unwanted)} was called")
         return verdict(
-            False, f"{len(made)} calls that must not be made: {_listed(made)}", calls=list(map(str, made))
+            False,
+            f"{_number(made, 'call')} that must not be made: {_listed(made)}",
+            calls=list(map(str, made)),
         )
 
     return score
@@ -299,6 +301,10 @@ def _some(tools: tuple[Any, ...], scorer: str) -> tuple[ExpectedCall, ...]:
             f"{scorer}() names no tool, so that it would always pass.", hint=f'write {scorer}("Bash")'
         )
     return expected_calls(tools, scorer)
+
+
+def _number(items: Sequence[Any], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def _listed(items: Iterable[Any], most: int = 5) -> str:

@@ -24,7 +24,10 @@ def file_contains(path: str, *texts: str | re.Pattern[str], partial: bool = Fals
 
     @named("file_contains")
     def score(workspace: Path | None) -> Score:
-        file = require_workspace(workspace, "file_contains") / path
+        folder = require_workspace(workspace, "file_contains").resolve()
+        file = (folder / path).resolve()
+        if not file.is_relative_to(folder):
+            return verdict(False, f"{path} leads out of the workspace")
         if not file.is_file():
             return verdict(False, f"there is no file {path}")
         content = file.read_text(encoding="utf-8", errors="replace")
