@@ -74,7 +74,7 @@ def _objects(data: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             yield number, msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.MsgspecError as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise _corrupt(source, number, line, str(problem)) from None
     if last.strip():
         warnings.warn(

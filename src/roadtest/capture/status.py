@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from roadtest.capture import hook
 from roadtest.capture.install import (
     installed_groups,
     packaged_script,
@@ -83,14 +85,19 @@ def _of_machine(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(
             False, "there is no python3 on PATH to run the hook with", "install Python 3.8 or newer"
         )
-    if environ.get("TEST_MODE") == "true" and environ.get("TEST_RUN_ID"):
-        yield Finding(True, f"TEST_MODE is true; lines go to the folder {environ['TEST_RUN_ID']}")
-    else:
-        yield Finding(
-            False,
-            "this shell does not ask for capture",
-            "export TEST_MODE=true TEST_RUN_ID=my-run before you start claude",
-        )
+    yield _of_shell(environ)
+
+
+def _of_shell(environ: Mapping[str, str]) -> Finding:
+    run_id = environ.get("TEST_RUN_ID", "")
+    if environ.get("TEST_MODE") != "true":
+        hint = "export TEST_MODE=true TEST_RUN_ID=my-run before you start claude"
+        return Finding(False, "this shell does not ask for capture: TEST_MODE is not true", hint)
+    try:
+        hook.run_id({b"TEST_RUN_ID": os.fsencode(run_id)})
+    except hook.Refused as problem:
+        return Finding(False, str(problem), "export TEST_RUN_ID=my-run")
+    return Finding(True, f"TEST_MODE is true; lines go to the folder {run_id}")
 
 
 def _of_policy() -> Iterator[Finding]:

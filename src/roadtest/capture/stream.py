@@ -6,6 +6,7 @@ order in which the model issued them, and what became of each; subagents of suba
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,9 +54,8 @@ class Stream:
         """Take in one line."""
         if not line.strip():
             return
-        try:
-            message = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        message = _decoded(line)
+        if message is None:
             self.noise.append(line.decode("utf-8", "replace").rstrip("\r\n"))
             return
         self.messages.append(message)
@@ -215,6 +215,20 @@ _COUNTS = {
     "cache_creation_input_tokens": "cacheCreationInputTokens",
     "cache_read_input_tokens": "cacheReadInputTokens",
 }
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    """The object in a line; half a surrogate pair, which only the slower parser takes, becomes a replacement mark."""
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if b"\\u" not in line:
+            return None
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-16", "surrogatepass")
+        return msgspec.json.decode(text.decode("utf-16", "replace"), type=dict[str, Any])
+    except (ValueError, RecursionError):
+        return None
 
 
 def _blocks(message: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
