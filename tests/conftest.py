@@ -15,7 +15,9 @@ from roadtest.runner import Place, run_once
 pytest_plugins = ["pytester"]
 
 # How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile("roadtest", deadline=None)
+hypothesis.settings.register_profile(
+    "roadtest", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("roadtest")
 
 RunScript = Callable[..., Run]
