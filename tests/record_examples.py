@@ -48,7 +48,16 @@ def main() -> None:
     for name, model in MODELS.items():
         with upstream(model) as api:
             env = {**os.environ, "ROADTEST_UPSTREAM": api.url, "ANTHROPIC_API_KEY": "scripted"}
-            command = [sys.executable, "-m", "roadtest", "demo", "--", "-k", name.replace(" ", " and "), "--cassettes=rewrite"]
+            command = [
+                sys.executable,
+                "-m",
+                "roadtest",
+                "demo",
+                "--",
+                "-k",
+                name.replace(" ", " and "),
+                "--cassettes=rewrite",
+            ]
             subprocess.run(command, env=env, check=True)
             assert not api.unplayed, api.unplayed
     print(f"recorded into {EXAMPLES / 'cassettes'}")  # noqa: T201

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,8 @@ from roadtest.cassette.volatile import Pair, Volatile
 from roadtest.results import Policy
 
 _LONGEST_DIFF = 40
+_UNORDERED = frozenset({"Grep", "Glob"})
+"""Tools that search with several threads: the same hits come in another order from run to run."""
 
 
 class Policies(msgspec.Struct, frozen=True):
@@ -50,14 +53,15 @@ def compare_results(
     rest = list(live)
     for result in recorded:
         fitting = [other for other in rest if tape.twin(other.tool_use_id) == tape.twin(result.tool_use_id)]
-        found = _best(result, fitting, volatile)
+        call = _call(tape, result.tool_use_id)
+        found = _best(result, fitting, volatile, ordered=call is None or call["name"] not in _UNORDERED)
         if found is None:
             continue
         other, pairs = found
         rest.remove(other)
         comparison.pairs += pairs or []
         if pairs is None:
-            comparison.differences.append(_difference(tape, result, other))
+            comparison.differences.append(_difference(call, result, other))
             comparison.pairs += _aligned(result_text(result), result_text(other), volatile)
     return comparison
 
@@ -77,24 +81,29 @@ def compare_notices(tape: Tape, live: Sequence[Notice], volatile: Volatile, into
 
 
 def _best(
-    result: Result, candidates: Sequence[Result], volatile: Volatile
+    result: Result, candidates: Sequence[Result], volatile: Volatile, *, ordered: bool
 ) -> tuple[Result, list[Pair] | None] | None:
-    text = result_text(result)
+    text = _lines(result, ordered=ordered)
     for candidate in candidates:
-        if (pairs := volatile.pairs(text, result_text(candidate))) is not None:
+        if (pairs := volatile.pairs(text, _lines(candidate, ordered=ordered))) is not None:
             return candidate, pairs
     return (candidates[0], None) if candidates else None
 
 
-def _difference(tape: Tape, recorded: Result, live: Result) -> str:
-    call = next(
-        (
-            uses[recorded.tool_use_id]
-            for uses in (exchange.tool_uses for exchange in tape.exchanges.values())
-            if recorded.tool_use_id in uses
-        ),
-        None,
-    )
+def _lines(result: Result, *, ordered: bool) -> str:
+    text = result_text(result)
+    return text if ordered else "\n".join(sorted(text.splitlines()))
+
+
+def _call(tape: Tape, tool_use_id: str) -> dict[str, Any] | None:
+    """The recorded call that a result belongs to."""
+    for exchange in tape.exchanges.values():
+        if call := exchange.tool_uses.get(tool_use_id):
+            return call
+    return None
+
+
+def _difference(call: dict[str, Any] | None, recorded: Result, live: Result) -> str:
     name = describe_call(call["name"], call["input"]) if call else recorded.tool_use_id
     return f"{name} gave another result than when it was recorded:\n{diff(result_text(recorded), result_text(live))}"
 

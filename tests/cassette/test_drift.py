@@ -1,0 +1,42 @@
+"""Results of tools beside the recorded ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from roadtest.cassette.drift import compare_results
+from roadtest.cassette.records import (
+    Cassette,
+    Exchange,
+    Metadata,
+    RecordedRequest,
+    RecordedResponse,
+    Result,
+)
+from roadtest.cassette.tape import Tape
+from roadtest.cassette.volatile import Volatile
+
+
+def differences(tool: str, recorded: str, live: str) -> list[str]:
+    message = {"content": [{"type": "tool_use", "id": "t1", "name": tool, "input": {"pattern": "x"}}]}
+    exchange = Exchange(1, RecordedRequest("main"), RecordedResponse(message))
+    tape = Tape(Cassette(Metadata(1), [exchange]))
+    return compare_results(tape, [Result("t1", recorded)], [Result("t1", live)], Volatile(())).differences
+
+
+@pytest.mark.parametrize("tool", ["Grep", "Glob"])
+def test_the_order_of_hits_is_nothing_that_a_search_promises(tool: str) -> None:
+    """The same hits in another order are the same result of a search: it is made by several threads."""
+    assert differences(tool, "b.py:1:x\na.py:2:x", "a.py:2:x\nb.py:1:x") == []
+
+
+@pytest.mark.parametrize("live", ["a.py:2:x", "a.py:2:x\na.py:2:x\nb.py:1:x", "a.py:2:x\nb.py:9:x"])
+def test_other_hits_are_another_result(live: str) -> None:
+    """A hit less, a hit more or a hit elsewhere is another result."""
+    (difference,) = differences("Grep", "b.py:1:x\na.py:2:x", live)
+    assert difference.startswith("Grep(pattern='x') gave another result than when it was recorded:")
+
+
+def test_the_order_of_any_other_output_counts() -> None:
+    """Lines of a command in another order are another result: sorting may be what it is about."""
+    assert differences("Bash", "1\n2", "2\n1") != []
