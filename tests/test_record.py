@@ -16,7 +16,7 @@ import pytest
 
 from roadtest.calls import ToolCall
 from roadtest.errors import EnvironmentProblem, UsageError
-from roadtest.record import RecordWriter, find_run, git_state, is_running, list_runs, read_record
+from roadtest.record import RecordWriter, clear, find_run, git_state, is_running, list_runs, read_record
 from roadtest.results import FORMAT, CaseResult, RecordHeader, Run, Score, Totals
 from roadtest.trajectory import Trajectory
 
@@ -200,6 +200,38 @@ def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
     assert [case.case for case in read_record(tmp_path).cases] == ["new"]
 
 
+def test_a_worker_that_lives_keeps_others_out(tmp_path: Path) -> None:
+    """Workers without an owner hold the folder too: it can neither be cleared nor taken over."""
+    worker = RecordWriter(tmp_path, HEADER, redact=plainly, worker="gw0")
+    worker.add(result("a"))
+    assert is_running(tmp_path)
+    for take in (lambda: clear(tmp_path), lambda: RecordWriter(tmp_path, HEADER, redact=plainly)):
+        with pytest.raises(UsageError, match="Another run is writing"):
+            take()
+    worker.close()
+    assert [case.case for case in read_record(tmp_path).cases] == ["a"]
+    assert not is_running(tmp_path)
+
+
+def test_an_owner_that_comes_late_adopts_the_journals(tmp_path: Path) -> None:
+    """Where the owner is made after its workers ended, it brings together what they wrote."""
+    worker = RecordWriter(tmp_path, HEADER, redact=plainly, worker="gw0")
+    worker.add(result("a"))
+    worker.close()
+    RecordWriter(tmp_path, HEADER, redact=plainly, adopt=True).close(exit_status=0)
+    assert [case.case for case in read_record(tmp_path).cases] == ["a"]
+
+
+def test_versions_of_claude_code_come_from_the_runs(tmp_path: Path) -> None:
+    """Each run says which version it was; the record lists them, also when it was killed."""
+    writer = RecordWriter(tmp_path, HEADER, redact=plainly)
+    for version in ("2.1.2", "2.1.1", ""):
+        writer.add(result("a", runs=[Run(claude_version=version)]))
+    assert read_record(tmp_path).versions == {"claude": "2.1.1, 2.1.2"}
+    writer.close()
+    assert read_record(tmp_path).versions == {"claude": "2.1.1, 2.1.2"}
+
+
 def test_secrets_do_not_reach_the_disk(tmp_path: Path) -> None:
     """Every string of header and cases is redacted before a byte is written, and in the merged file."""
     secret = "sk-" + "ant-" + "x" * 20
@@ -278,6 +310,8 @@ def test_runs_are_found_by_id_prefix_path_or_age(tmp_path: Path) -> None:
         "one",
     ]
     assert find_run("", tmp_path) == tmp_path / "ci/7"
+    RecordWriter(tmp_path / "killed", HEADER, redact=plainly, worker="gw0").close()
+    assert find_run("", tmp_path) == tmp_path / "killed"
     assert find_run("one", tmp_path) == tmp_path / "one"
     assert find_run("on", tmp_path) == tmp_path / "one"
     assert find_run(str(tmp_path / "one"), tmp_path / "elsewhere") == tmp_path / "one"

@@ -8,7 +8,7 @@ import pytest
 from roadtest.report.detail import detail_lines
 from roadtest.report.failure import command_lines, failure_lines, headline
 from roadtest.report.text import Style
-from roadtest.results import CaseResult, Score
+from roadtest.results import CaseResult, Run, Score
 from tests.records import ERROR, FAILED, INVALID, PASSED, RUN_ID, TRIALS, a_result, a_run
 
 PLAIN = Style(width=110)
@@ -59,6 +59,12 @@ def test_no_calls_and_no_capture_do_not_look_alike() -> None:
     assert "(no tool was called)" in text_of(quiet)
     assert "(no tool was called)" not in text_of(INVALID)
     assert "(no call was captured, which proves nothing here)" in text_of(INVALID)
+
+
+def test_a_custom_task_is_not_said_to_have_called_nothing() -> None:
+    """Where nobody watched for calls, nothing is said about them."""
+    own = a_result("own", "failed", scores=[Score(0, "no", name="s")], runs=[Run(output="done")])
+    assert "calls" not in text_of(own)
 
 
 def test_a_failure_without_difference_shows_the_calls() -> None:

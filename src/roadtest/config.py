@@ -99,6 +99,12 @@ def _money(text: str) -> float:
     return amount
 
 
+def _report(text: str) -> Path:
+    if Path(text).suffix.lower() not in (".html", ".json", ".md"):
+        raise ValueError(text)
+    return Path(text)
+
+
 def _truth(text: str) -> bool:
     values = {
         "1": True,
@@ -156,7 +162,11 @@ OPTIONS = (
         flag=True,
     ),
     Option(
-        "eval_report", Path, "a path", "write the run as a report: .html, .json or .md by its name", "PATH"
+        "eval_report",
+        _report,
+        "a path that ends in .html, .json or .md",
+        "write the run as a report: .html, .json or .md by its name",
+        "PATH",
     ),
     Option(
         "output_dir",

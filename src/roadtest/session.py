@@ -184,6 +184,14 @@ class EvalSession:
         """Make one record of everything."""
         if self._adopt or "writer" in self.__dict__:
             self.record = self.writer.close(exit_status=exit_status) or self.record
+        if self.record and self.settings.eval_report:
+            self._write_report(self.record.parent, self.settings.root / self.settings.eval_report)
+
+    def _write_report(self, folder: Path, path: Path) -> None:
+        from roadtest.report.export import export  # noqa: PLC0415 - only who asks for a report waits for it
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(export(read_record(folder), path), "utf-8")
 
     def all_results(self) -> Sequence[CaseResult]:
         """The results of this process, or of all those whose records it brought together."""
@@ -193,7 +201,12 @@ class EvalSession:
 
     def notes(self) -> list[str]:
         """What to say below the summary."""
-        return [f"record: {_relative(self.record, self.settings.root)}"] if self.record else []
+        written = {"record": self.record, "report": self.settings.eval_report}
+        return [
+            f"{what}: {_relative(path, self.settings.root)}"
+            for what, path in written.items()
+            if path and self.record
+        ]
 
     def _catch_sigterm(self) -> None:
         """Left alone, SIGTERM would end this process and nothing that it started; a handler of the user's stays."""

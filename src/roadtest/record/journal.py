@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,18 @@ JOURNAL_NAME = "cases.jsonl"
 
 def journals_in(folder: Path) -> list[Path]:
     return [path for path in (folder / JOURNAL_NAME, *sorted(folder.glob("cases-*.jsonl"))) if path.is_file()]
+
+
+def is_held(journal: Path) -> bool:
+    """Is the process that writes this journal alive? It holds a lock for as long as it has the file open."""
+    try:
+        with journal.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def whole_lines(journal: Path) -> Iterator[bytes]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
 
 import msgspec
 
 from roadtest.errors import UsageError
-from roadtest.record.journal import JOURNAL_NAME, RECORD_NAME, journals_in, whole_lines
+from roadtest.record.journal import JOURNAL_NAME, RECORD_NAME, is_held, journals_in, whole_lines
+from roadtest.record.surroundings import with_claude
 from roadtest.results import CaseResult, Record, RecordHeader, Totals, from_json
 
 
@@ -39,19 +39,13 @@ def _read_journals(journals: list[Path]) -> Record:
         cases += [from_json(line, CaseResult, str(journal)) for line in whole_lines(journal)]
     if header is None:
         raise UsageError(f"{journals[0]} was just begun: its run has finished nothing yet.")
+    header = with_claude(header, {run.claude_version for case in cases for run in case.runs} - {""})
     return Record(**msgspec.structs.asdict(header), cases=cases, totals=Totals.of(cases))
 
 
 def is_running(folder: Path) -> bool:
-    """Is the process that writes this record alive?"""
-    try:
-        with (folder / JOURNAL_NAME).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
+    """Is any of the processes alive that write this record?"""
+    return any(map(is_held, journals_in(folder)))
 
 
 def find_run(name: str, output_dir: Path) -> Path:
@@ -91,7 +85,7 @@ def list_runs(output_dir: Path) -> list[Path]:
     """The folders of all runs, the newest first; an id has one or two segments."""
     newest: dict[Path, float] = {}
     for pattern in ("*/", "*/*/"):
-        for name in (RECORD_NAME, JOURNAL_NAME):
+        for name in (RECORD_NAME, "cases*.jsonl"):
             for path in output_dir.glob(pattern + name):
                 newest[path.parent] = max(newest.get(path.parent, 0.0), path.stat().st_mtime)
     return sorted(newest, key=lambda folder: (newest[folder], folder), reverse=True)

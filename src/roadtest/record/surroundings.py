@@ -6,12 +6,20 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from roadtest.results import Git
+import msgspec
+
+from roadtest.results import Git, RecordHeader
 
 
 def now() -> str:
     """The time as records and captures write it: ISO 8601, UTC, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def with_claude(header: RecordHeader, seen: set[str]) -> RecordHeader:
+    """The header with the versions of Claude Code, which only the runs can tell; mostly they are the same."""
+    known = {"claude": ", ".join(sorted(seen))} if seen else {}
+    return msgspec.structs.replace(header, versions={**known, **header.versions})
 
 
 def git_state(root: Path) -> Git | None:

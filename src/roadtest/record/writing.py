@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from roadtest.errors import EnvironmentProblem, UsageError
-from roadtest.record.journal import JOURNAL_NAME, RECORD_NAME, journals_in, whole_lines
-from roadtest.record.surroundings import now
+from roadtest.record.journal import JOURNAL_NAME, RECORD_NAME, is_held, journals_in, whole_lines
+from roadtest.record.surroundings import now, with_claude
 from roadtest.results import CaseResult, RecordHeader, Run, Totals, to_plain
 
 _MESSAGES_KEPT = (20, 180)
@@ -41,9 +41,9 @@ class RecordWriter:
         self._lock = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._journal = _claim(folder / (f"cases-{worker}.jsonl" if worker else JOURNAL_NAME))
             if self._owns_folder and not adopt:
                 clear(folder)
+            self._journal = _claim(folder / (f"cases-{worker}.jsonl" if worker else JOURNAL_NAME))
         except OSError as problem:
             raise _unwritable(folder, problem) from problem
         self._append(to_plain(header, redact))
@@ -96,28 +96,45 @@ def _write_whole(file: BinaryIO, line: bytes) -> None:
 
 def _claim(path: Path) -> BinaryIO:
     """Open a journal anew; its lock lasts until it is closed or its process ends: it tells who is alive."""
-    file = path.open("ab", buffering=0)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise UsageError(
-            f"Another run is writing to {path.parent}.",
-            hint="wait until it ends, or give this one an id of its own: TEST_RUN_ID=another-name",
-        ) from None
+    file = _locked(path)
     file.truncate(0)
     return file
 
 
 def clear(folder: Path) -> None:
-    """What an earlier run with the same id left; its other files are not ours."""
+    """Remove what an earlier run with the same id left, unless it is still at it; other files are not ours."""
+    journals = journals_in(folder)
+    if any(map(is_held, journals)):
+        raise _taken(folder)
+    for journal in journals:
+        with _locked(journal):  # nobody begins to write what is about to be removed
+            journal.unlink()
     (folder / RECORD_NAME).unlink(missing_ok=True)
-    for journal in folder.glob("cases-*.jsonl"):
-        journal.unlink()
 
 
-class _Cost(msgspec.Struct):
+def _locked(path: Path) -> BinaryIO:
+    while True:
+        file = path.open("ab", buffering=0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise _taken(path.parent) from None
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            return file
+        file.close()  # removed between our opening and locking it
+
+
+def _taken(folder: Path) -> UsageError:
+    return UsageError(
+        f"Another run is writing to {folder}.",
+        hint="wait until it ends, or give this one an id of its own: TEST_RUN_ID=another-name",
+    )
+
+
+class _RunSummed(msgspec.Struct):
     cost_usd: float = 0.0
+    claude_version: str = ""
 
 
 class _Summed(msgspec.Struct):
@@ -125,30 +142,37 @@ class _Summed(msgspec.Struct):
 
     verdict: str
     duration_s: float = 0.0
-    runs: list[_Cost] = []
+    runs: list[_RunSummed] = []
 
 
 def _assemble(
     header: RecordHeader, folder: Path, redact: Callable[[str], str], exit_status: int | None
 ) -> Iterator[bytes]:
     """The text of ``run.json``, a case a line, in constant memory."""
-    totals = Totals()
-    start = msgspec.json.format(msgspec.json.encode(to_plain(header, redact)), indent=2)
+    totals, versions = _sums(folder)
+    plain = to_plain(with_claude(header, versions), redact)
+    start = msgspec.json.format(msgspec.json.encode(plain), indent=2)
     yield start.removesuffix(b"\n}") + b',\n  "cases": ['
     separator = b"\n"
     for journal in journals_in(folder):
         for line in whole_lines(journal):
-            _count(totals, msgspec.json.decode(line, type=_Summed))
             yield separator + line
             separator = b",\n"
     end = {"totals": to_plain(totals), "finished_at": now(), "exit_status": exit_status}
     yield b"\n  ],\n  " + msgspec.json.format(msgspec.json.encode(end), indent=2).lstrip(b"{\n ") + b"\n"
 
 
-def _count(totals: Totals, case: _Summed) -> None:
-    setattr(totals, case.verdict, getattr(totals, case.verdict) + 1)
-    totals.duration_s += case.duration_s
-    totals.cost_usd += sum(run.cost_usd for run in case.runs)
+def _sums(folder: Path) -> tuple[Totals, set[str]]:
+    """What all cases come to, and the versions of Claude Code that ran them."""
+    totals, versions = Totals(), set()
+    for journal in journals_in(folder):
+        for line in whole_lines(journal):
+            case = msgspec.json.decode(line, type=_Summed)
+            setattr(totals, case.verdict, getattr(totals, case.verdict) + 1)
+            totals.duration_s += case.duration_s
+            totals.cost_usd += sum(run.cost_usd for run in case.runs)
+            versions |= {run.claude_version for run in case.runs} - {""}
+    return totals, versions
 
 
 def _unwritable(folder: Path, problem: OSError) -> EnvironmentProblem:

@@ -79,9 +79,11 @@ def _last_calls(run: Run) -> list[str]:
 
 
 def call_lines(run: Run) -> list[str]:
-    """The calls as an outline; none is said in words, and not in the same ones where capture may have failed."""
+    """The calls as an outline; none is said in words, but not where capture failed or nobody watched."""
     if run.trajectory:
         return run.trajectory.tree().splitlines()
+    if not run.claude_version and not run.session_id:
+        return []
     return ["(no call was captured, which proves nothing here)" if run.invalid else "(no tool was called)"]
 
 
