@@ -158,7 +158,7 @@ def no_python(project: Project) -> None:
         (command_changed, ".claude/settings.json holds the hooks of another version"),
         (broken, ".claude/settings.json is not JSON"),
         (no_test, "this shell does not ask for capture"),
-        (bad_id, "TEST_RUN_ID"),
+        (bad_id, "is not one or two names"),
         (no_python, "there is no python3 on PATH"),
     ],
 )
