@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -427,6 +428,18 @@ def test_outside_a_test_python_is_not_even_started(tmp_path: Path, mode: str | N
         ["sh", "-c", command], env={**environ, "TEST_MODE": "true"}, capture_output=True, check=True
     )
     assert (tmp_path / "started").exists()
+
+
+def test_a_run_starts_the_hook_from_bytecode(run_hook: Hook) -> None:
+    """Compiled for our own interpreter, the hook writes the same line as from its source."""
+    run_hook.event("PreToolUse", **BASH)
+    settings = hook_settings(compile_in=run_hook.root)
+    command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    assert str(run_hook.root / "roadtest-hook.pyc") in command
+    data = json.dumps({"hook_event_name": "PreToolUse", **COMMON, **BASH}).encode()
+    subprocess.run(["sh", "-c", command], input=data, env=run_hook.environ, check=True)
+    first, second = (msgspec.structs.replace(event, timestamp="") for event in read(run_hook.folder).events)
+    assert first == second
 
 
 def test_without_any_python_the_shared_command_still_exits_zero(tmp_path: Path) -> None:

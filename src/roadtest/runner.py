@@ -120,9 +120,9 @@ def _model_side(
     )
 
 
-def _with_capture(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _with_capture(settings: Mapping[str, Any], home: Path) -> dict[str, Any]:
     """These settings with the capture hooks beside whatever hooks they have."""
-    ours, theirs = capture.hook_settings()["hooks"], settings.get("hooks", {})
+    ours, theirs = capture.hook_settings(compile_in=home)["hooks"], settings.get("hooks", {})
     hooks = {event: [*ours.get(event, ()), *theirs.get(event, ())] for event in {**ours, **theirs}}
     return {**settings, "hooks": hooks}
 
@@ -176,7 +176,9 @@ class Conversation:
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
-        settings_file.write_bytes(msgspec.json.encode(_with_capture(self._task.extra_settings)))
+        settings_file.write_bytes(
+            msgspec.json.encode(_with_capture(self._task.extra_settings, self._world.home))
+        )
         session = ["--resume" if self._runs else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
