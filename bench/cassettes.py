@@ -216,7 +216,7 @@ def _growth(what: str, figures: list[Figure], lengths: tuple[int, ...]) -> str:
         ours = math.log(large.ours.median / small.ours.median) / step
         powers.append(f"{against}'s with {math.log(large.theirs.median / small.theirs.median) / step:.1f}")
     theirs = ", ".join(powers)
-    return f"From {lengths[-2]} to {lengths[-1]} turns our {what} grows with their number to the power of {ours:.1f}, {theirs}."
+    return f"From {lengths[-2]} to {lengths[-1]} turns, our {what} grows with the power {ours:.1f} of turns, {theirs}."
 
 
 @contextmanager

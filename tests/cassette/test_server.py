@@ -199,3 +199,9 @@ def test_a_cut_answer_ends_with_its_connection() -> None:
         connection.close()
     assert b"message_start" in cut.value.partial
     assert b"message_stop" not in cut.value.partial
+
+
+def test_answers_are_not_held_back() -> None:
+    """The head of an answer and its body leave at once: no connection waits for the acknowledgement of either."""
+    # asyncio sets TCP_NODELAY on what it accepts only if the listening socket names its protocol.
+    assert Server()._socket.proto == socket.IPPROTO_TCP
