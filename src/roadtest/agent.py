@@ -88,6 +88,11 @@ def task_from(options: Mapping[str, Any], base: ClaudeCode | None = None) -> Cla
     return ClaudeCode(**{**inherited, **options})
 
 
+def cassette_of(node: pytest.Item) -> Path:
+    """The folder of the first run of a test; later ones have folders of their own inside."""
+    return node.path.parent / "cassettes" / distinct_slug(node.path.stem) / distinct_slug(_name_in_file(node))
+
+
 @contextmanager
 def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
     """The agent of one test; marks closer to the test win over those of its class and module."""
@@ -97,9 +102,7 @@ def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
     model = evals.settings.agent_model
     defaults = task_from({**options, **({"model": model} if model else {})})
     name = f"{slug(node.path.stem)}.{slug(node.name)}"
-    cassette = node.path.parent.joinpath(
-        "cassettes", distinct_slug(node.path.stem), distinct_slug(_name_in_file(node))
-    )
+    cassette = cassette_of(node)
     agent = Agent(
         lambda: replace(evals.place(evals.unique_test_id(name), node.path.parent), cassette=cassette),
         defaults,

@@ -108,16 +108,17 @@ def _model_side(
         place.cassette,
         mode=place.cassettes,
         values={**values, "session_id": session_id, "project": str(place.base)},
-        context=cassette.fingerprint(
-            world.path,
-            prompt=prompt,
-            options=task.model_options(),
-            plugins=[place.base / plugin for plugin in task.plugins],
-        ),
+        context=context_of(task, prompt, world.path, place.base),
         policies=task.policies(),
         volatile=task.volatile,
         environ={**task.env, **os.environ},
     )
+
+
+def context_of(task: ClaudeCode, prompt: str, workspace: Path, base: Path) -> cassette.Fingerprints:
+    """What the model's answers depend on, in a workspace that the agent has not changed yet."""
+    plugins = [base / plugin for plugin in task.plugins]
+    return cassette.fingerprint(workspace, prompt=prompt, options=task.model_options(), plugins=plugins)
 
 
 def _with_capture(settings: Mapping[str, Any], home: Path) -> dict[str, Any]:

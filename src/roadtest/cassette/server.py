@@ -207,7 +207,7 @@ async def _respond(mount: Mount, request: Request, send: Send) -> None:
         case Replay(message) if request.wants_stream:
             await _send(send, 200, "text/event-stream", b"".join(sse.encode(message)))
         case Replay(message):
-            await _send_json(send, 200, message)
+            await _send_json(send, 200, sse.complete(message))
         case Forward():
             await _forward(answer, request, send)
 

@@ -27,6 +27,7 @@ _APPENDED = {"text_delta": "text", "thinking_delta": "thinking", "input_json_del
 
 def encode(message: Json) -> Iterator[bytes]:
     """The events of a message, one piece of bytes each."""
+    message = complete(message)
     yield event({"type": "message_start", "message": _opening(message)})
     for index, block in enumerate(message["content"]):
         yield from _encode_block(index, block)
@@ -35,11 +36,26 @@ def encode(message: Json) -> Iterator[bytes]:
             "type": "message_delta",
             "delta": {key: message[key] for key in _IN_DELTA if key in message},
             # Claude Code takes each count from the later event that has it, so the totals are right in both.
-            "usage": message.get("usage", {"output_tokens": 0}),
+            "usage": message["usage"],
             **{key: message[key] for key in _BESIDE_DELTA if key in message},
         }
     )
     yield event({"type": "message_stop"})
+
+
+def complete(message: Json) -> Json:
+    """The message with what every answer has; one that was written by hand may say its content and no more."""
+    calls = any(block["type"] == "tool_use" for block in message["content"])
+    return {
+        "id": "msg_by_hand",
+        "type": "message",
+        "role": "assistant",
+        "model": "by-hand",
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+        **message,
+    }
 
 
 def event(data: dict[str, Any]) -> bytes:
@@ -49,10 +65,10 @@ def event(data: dict[str, Any]) -> bytes:
 def _opening(message: Json) -> Json:
     """The message as it looks before its first block."""
     late = {key: None for key in (*_IN_DELTA, *_BESIDE_DELTA) if key in message}
-    usage = message.get("usage")
-    if isinstance(usage, dict) and isinstance(usage.get("output_tokens"), int):
+    usage = message["usage"]
+    if isinstance(usage.get("output_tokens"), int):
         usage = {**usage, "output_tokens": min(usage["output_tokens"], 1)}
-    return {**message, **late, "content": [], **({"usage": usage} if "usage" in message else {})}
+    return {**message, **late, "content": [], "usage": usage}
 
 
 def _encode_block(index: int, block: Json) -> Iterator[bytes]:
