@@ -2,7 +2,7 @@
 
 from roadtest.isolation.environment import credentials_from
 from roadtest.isolation.process import Cancel, Finished, run_process
-from roadtest.isolation.settings import Settings, settings_arguments
+from roadtest.isolation.settings import Settings, merge_settings, protective_settings, settings_arguments
 from roadtest.isolation.workspace import Workspace
 from roadtest.isolation.world import World, open_world
 
@@ -13,7 +13,9 @@ __all__ = [
     "Workspace",
     "World",
     "credentials_from",
+    "merge_settings",
     "open_world",
+    "protective_settings",
     "run_process",
     "settings_arguments",
 ]

@@ -24,6 +24,13 @@ REPEATABLE = {
 }
 """Switches that keep chance, and the rest of the machine, out of what Claude Code sends."""
 
+NOT_OURS = {
+    "CLAUDE_CODE_USE_BEDROCK": "0",
+    "CLAUDE_CODE_USE_VERTEX": "0",
+    "CLAUDE_CODE_USE_FOUNDRY": "0",
+}
+"""Other ways to a model, which would lead past the cassette."""
+
 FIXED = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
@@ -36,12 +43,16 @@ FIXED = {
     "SESSIONS_DISABLED": "true",
     **DATES,
     **REPEATABLE,
+    **NOT_OURS,
 }
 
 RESERVED = frozenset(
     {"TEST_MODE", "TEST_RUN_ID", "ROADTEST_OUTPUT_DIR", "CLAUDE_CONFIG_DIR", "ANTHROPIC_BASE_URL"}
 )
 """What a case cannot set: the run would be captured elsewhere, or leave the cassette."""
+
+PINNED = (*sorted(RESERVED), "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", *REPEATABLE, *NOT_OURS)
+"""What the settings of a project cannot change either."""
 
 
 def child_environment(

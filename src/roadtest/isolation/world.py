@@ -13,6 +13,7 @@ from roadtest.isolation.environment import child_environment
 from roadtest.isolation.git import GLOBAL_CONFIG, run_git
 from roadtest.isolation.ownership import claim, temporary_root
 from roadtest.isolation.process import run_process
+from roadtest.isolation.settings import Settings, copy_user_settings
 from roadtest.isolation.template import commit_all, origin_of
 from roadtest.isolation.times import settle_newer
 from roadtest.isolation.witness import Witness
@@ -69,6 +70,7 @@ def open_world(
     keep: Callable[[], bool] | bool = False,
     env: Mapping[str, str] = {},
     pass_env: Sequence[str] = (),
+    settings: Settings = "project",
 ) -> Iterator[World]:
     """Make a world for one run and remove it afterwards, or keep it if ``keep`` says so at the end."""
     with contextlib.ExitStack() as stack:
@@ -76,6 +78,8 @@ def open_world(
         slot = _slot(temporary_root(), stack, kept)
         world = _make(workspace, base.resolve(), slot, stack, kept)
         world._furnish()  # noqa: SLF001 - this is its maker
+        if settings == "user":
+            copy_user_settings(_user_configuration(), world.config_dir)
         places = {
             "home": world.home,
             "config_dir": world.config_dir,
@@ -125,6 +129,11 @@ def _make_worktree(
         commit_all(slot / "origin", path, "Lay files on top")
     plant_repository(slot / "origin", path / ".git")
     return World(slot, path, slot / "origin")
+
+
+def _user_configuration() -> Path:
+    named = os.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(named) if named else Path.home() / ".claude"
 
 
 def _run_setup(command: str, cwd: Path, environment: Mapping[str, str]) -> None:
