@@ -42,6 +42,8 @@ class ClaudeCode:
     """Merged over the capture hooks into the settings of the run."""
     background_agents: bool = False
     """Let subagents run beside their parent. Off by default: then requests come in a stable order."""
+    sandbox: Literal["bwrap"] | None = None
+    """Confine the run with bubblewrap: its own folders writable, the rest read-only, no network but the model."""
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: Sequence[str] = ()
     timeout: float = 300.0

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -23,7 +22,16 @@ from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.server import Mount, shared
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import UsageError
-from roadtest.isolation import Cancel, Finished, World, open_world, run_process
+from roadtest.isolation import (
+    Cancel,
+    Finished,
+    World,
+    confined,
+    merge_settings,
+    open_world,
+    protective_settings,
+    run_process,
+)
 from roadtest.results import Run
 
 DUMMY_KEY = "roadtest-needs-no-key"
@@ -70,6 +78,7 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
             keep=place.keep_workspace,
             env=task.env,
             pass_env=task.pass_env,
+            settings=task.settings,
         ) as world,
         without_secrets(place.capture_folder, task.env),
         ExitStack() as stack,
@@ -121,13 +130,6 @@ def context_of(task: ClaudeCode, prompt: str, workspace: Path, base: Path) -> ca
     return cassette.fingerprint(workspace, prompt=prompt, options=task.model_options(), plugins=plugins)
 
 
-def _with_capture(settings: Mapping[str, Any], home: Path) -> dict[str, Any]:
-    """These settings with the capture hooks beside whatever hooks they have."""
-    ours, theirs = capture.hook_settings(compile_in=home)["hooks"], settings.get("hooks", {})
-    hooks = {event: [*ours.get(event, ()), *theirs.get(event, ())] for event in {**ours, **theirs}}
-    return {**settings, "hooks": hooks}
-
-
 class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
@@ -148,14 +150,15 @@ class Conversation:
         stream = Stream()
         before = capture.Mark.of(self._place.capture_folder)
         started = monotonic()
-        finished = run_process(
-            self._argv(prompt),
-            cwd=self._world.path,
-            env=self._environment(),
-            timeout=self._task.timeout,
-            on_line=stream.feed,
-            cancel=self._place.cancel,
-        )
+        with self._confined(self._argv(prompt)) as argv:
+            finished = run_process(
+                argv,
+                cwd=self._world.path,
+                env=self._environment(),
+                timeout=self._task.timeout,
+                on_line=stream.feed,
+                cancel=self._place.cancel,
+            )
         captured = capture.read(self._place.capture_folder, since=before)
         run = self._read_back(stream, captured, finished, monotonic() - started)
         self._runs.append(run)
@@ -177,12 +180,25 @@ class Conversation:
 
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
-        settings_file.write_bytes(
-            msgspec.json.encode(_with_capture(self._task.extra_settings, self._world.home))
+        settings = merge_settings(
+            capture.hook_settings(compile_in=self._world.home),
+            self._task.extra_settings,
+            protective_settings(self._world.path, self._environment()),
         )
+        settings_file.write_bytes(msgspec.json.encode(settings))
         session = ["--resume" if self._runs else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
+
+    @contextmanager
+    def _confined(self, argv: list[str]) -> Iterator[list[str]]:
+        """The command as it is, or in the sandbox that the task asks for."""
+        if self._task.sandbox is None:
+            yield argv
+            return
+        writable = [*self._world.folders, self._place.capture_folder]
+        with confined(argv, writable=writable, port=self._mount.port) as inside:
+            yield inside
 
     def _environment(self) -> dict[str, str]:
         """The child's world, with this server as its model and as the only way out."""
@@ -202,6 +218,7 @@ class Conversation:
         self, stream: Stream, captured: capture.Captured, finished: Finished, duration: float
     ) -> Run:
         reconciled = capture.reconcile(captured, stream)
+        changes = self._world.changes()
         doubts = [*self._doubts(stream, finished), *reconciled.problems]
         return Run(
             output=stream.output,
@@ -219,8 +236,8 @@ class Conversation:
             messages=stream.messages,
             stderr=finished.stderr,
             workspace=self._world.path,
-            diff=self._world.diff(),
-            changed_files=self._world.changed_files(),
+            diff=changes.diff,
+            changed_files=list(changes.files),
             notes=[*self._notes(), *finished.killed],
             drift=self._cassette.drift if self._cassette else [],
             invalid="\n".join(doubts),

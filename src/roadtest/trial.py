@@ -218,9 +218,10 @@ def _custom(
         values |= {"workspace": opened.path, "env": opened.environment()}
         run = _called(task, values, leading, trial, place)
         run.workspace = run.workspace or opened.path
-        run.diff = run.diff or opened.diff()
+        changes = opened.changes()
+        run.diff = run.diff or changes.diff
         if run.changed_files is None:
-            run.changed_files = opened.changed_files()
+            run.changed_files = list(changes.files)
         yield _with_captured_calls(run, place)
 
 

@@ -2,16 +2,20 @@
 
 from roadtest.isolation.environment import credentials_from
 from roadtest.isolation.process import Cancel, Finished, run_process
+from roadtest.isolation.sandbox import confined
 from roadtest.isolation.settings import Settings, merge_settings, protective_settings, settings_arguments
+from roadtest.isolation.witness import Changes
 from roadtest.isolation.workspace import Workspace
 from roadtest.isolation.world import World, open_world
 
 __all__ = [
     "Cancel",
+    "Changes",
     "Finished",
     "Settings",
     "Workspace",
     "World",
+    "confined",
     "credentials_from",
     "merge_settings",
     "open_world",

@@ -41,6 +41,8 @@ def main() -> None:
         message, descriptors, _, _ = socket.recv_fds(requests, 1, 4)
         if not message:
             return
+        for descriptor in descriptors:  # received ones would pass on to the program
+            os.set_inheritable(descriptor, False)
         if os.fork() == 0:
             requests.close()
             _guard(socket.socket(fileno=descriptors[0]), descriptors[1:])

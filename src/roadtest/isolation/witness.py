@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+
+import msgspec
 
 from roadtest.isolation.copying import plant_repository
 from roadtest.isolation.git import run_git
+from roadtest.isolation.times import walk
 
 BIG_FILE = 4 * 1024 * 1024
 BIG_DIFF = 1024 * 1024
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What was done to a workspace since the agent found it."""
+
+    files: tuple[str, ...] = ()
+    """The files that were added, changed or removed, in order."""
+    diff: str = ""
+    """The same as a git diff, new files included."""
 
 
 class Witness:
@@ -28,35 +41,21 @@ class Witness:
 
     def renew(self) -> None:
         """Take the tree as it is now for the start."""
-        changed = self._stage()
-        if changed:
+        if changed := self._changed():
+            self._stage(changed)
             self._base = self._git("write-tree").decode().strip()
             shutil.copyfile(self._now, self._then)
 
-    def changed_files(self) -> list[str]:
-        """The files that were added, changed or removed since the start, in order."""
-        if not self._changed():
-            return []
-        self._stage()
-        listing = self._git("diff", "--cached", "--name-only", "--no-renames", "-z", self._base)
-        return sorted({*_names(listing), *(self._too_big())})
-
-    def diff(self) -> str:
-        """The git diff from the start to now, new files included."""
-        if not self._changed():
-            return ""
-        self._stage()
+    def changes(self) -> Changes:
+        changed = self._changed()
+        if not changed:
+            return Changes()
+        big = [name for name in changed if self._size(name) > BIG_FILE]
+        self._stage([name for name in changed if name not in big])
         patch = self._git(
             "diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", self._base
         )
-        text = patch[:BIG_DIFF].decode("utf-8", "backslashreplace")
-        if len(patch) > BIG_DIFF:
-            text += f"\n# roadtest: cut here, after {BIG_DIFF} of {len(patch)} bytes\n"
-        notes = [
-            f"# roadtest: {name} is left out, it is larger than {BIG_FILE} bytes\n"
-            for name in self._too_big()
-        ]
-        return text + "".join(notes)
+        return Changes(tuple(changed), "".join(_bounded(patch, big)))
 
     @property
     def _then(self) -> Path:
@@ -75,42 +74,40 @@ class Witness:
         return run_git(*args, cwd=self._tree, stdin=stdin, env=env)
 
     def _changed(self) -> list[str]:
-        """Files that are not what they were, as far as git's index of the start can tell."""
+        """The files that are not what they were."""
         if not self._git_dir.exists():
             plant_repository(self._origin, self._git_dir)
         self._tree.mkdir(exist_ok=True)
-        listed = _names(self._git("ls-files", "-z", "-m", "-o", "--exclude-standard", index=self._then))
+        listing = self._git("ls-files", "-z", "-m", "-o", "--exclude-standard", index=self._then)
+        listed = (os.fsdecode(name) for name in listing.split(b"\0") if name)
         return sorted({name for path in listed for name in self._inside(path)})
 
-    def _inside(self, path: str) -> list[str]:
+    def _inside(self, path: str) -> Iterator[str]:
         """A repository made inside is listed by its folder only; its files count like any others."""
         if not path.endswith("/"):
-            return [path]
-        return [
-            os.path.relpath(os.path.join(folder, name), self._tree)  # noqa: PTH118
-            for folder, below, names in os.walk(self._tree / path)
-            for name in names
-            if not below.__contains__("\0") and ".git" not in Path(folder).parts[len(self._tree.parts) :]
-        ]
+            yield path
+            return
+        for entry in walk(self._tree / path):
+            if entry.is_symlink() or entry.is_file():
+                yield str(Path(entry.path).relative_to(self._tree))
 
-    def _stage(self) -> list[str]:
+    def _stage(self, changed: list[str]) -> None:
         """Put what changed into a second index."""
-        changed = self._changed()
         shutil.copyfile(self._then, self._now)
-        small = [name for name in changed if not self._is_big(name)]
-        stdin = b"".join(os.fsencode(name) + b"\0" for name in small)
-        self._git("update-index", "--add", "--remove", "-z", "--stdin", stdin=stdin)
-        return changed
+        stdin = b"".join(os.fsencode(name) + b"\0" for name in changed)
+        self._git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=stdin)
 
-    def _too_big(self) -> list[str]:
-        return [name for name in self._changed() if self._is_big(name)]
-
-    def _is_big(self, name: str) -> bool:
+    def _size(self, name: str) -> int:
         try:
-            return (self._tree / name).lstat().st_size > BIG_FILE
+            return (self._tree / name).lstat().st_size
         except OSError:
-            return False
+            return 0
 
 
-def _names(listing: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in listing.split(b"\0") if name]
+def _bounded(patch: bytes, big: list[str]) -> Iterator[str]:
+    """The patch as text, with a note wherever it is not the whole truth."""
+    yield patch[:BIG_DIFF].decode("utf-8", "backslashreplace")
+    if len(patch) > BIG_DIFF:
+        yield f"\n# roadtest: cut here, after {BIG_DIFF} of {len(patch)} bytes\n"
+    for name in big:
+        yield f"# roadtest: {name} is left out, being larger than {BIG_FILE} bytes\n"

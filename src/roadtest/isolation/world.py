@@ -16,7 +16,7 @@ from roadtest.isolation.process import run_process
 from roadtest.isolation.settings import Settings, copy_user_settings
 from roadtest.isolation.template import commit_all, origin_of
 from roadtest.isolation.times import settle_newer
-from roadtest.isolation.witness import Witness
+from roadtest.isolation.witness import Changes, Witness
 from roadtest.isolation.workspace import Workspace
 from roadtest.isolation.worktree import FOLDER, check_out, find_commit
 
@@ -35,16 +35,18 @@ class World:
         self._environment: dict[str, str] = {}
         self._witness = Witness(origin, slot / "witness", path)
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that are the run's own, to write to as it likes."""
+        return (self.path, self.home, self.config_dir, self.tmp)
+
     def environment(self) -> dict[str, str]:
         """The complete environment of the agent, but for where its model is and the key to it."""
         return dict(self._environment)
 
-    def diff(self) -> str:
-        """The git diff from the state in which the agent found the workspace to the present one."""
-        return self._witness.diff()
-
-    def changed_files(self) -> list[str]:
-        return self._witness.changed_files()
+    def changes(self) -> Changes:
+        """What has become of the workspace since it was handed over."""
+        return self._witness.changes()
 
     def _furnish(self) -> None:
         for folder in (self.home, self.config_dir, self.tmp):
