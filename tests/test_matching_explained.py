@@ -11,7 +11,7 @@ import pytest
 
 from roadtest.calls import ToolCall
 from roadtest.matching import call, match
-from roadtest.matching.render import explain_comparison, explain_failures
+from roadtest.matching.assertions import explain_comparison, explain_failures
 from roadtest.trajectory import Trajectory
 from tests.calls_made import made
 
@@ -142,9 +142,45 @@ def test_two_trajectories_are_explained_by_what_differs() -> None:
 
 
 def test_failed_matches_are_found_among_the_variables_of_a_test() -> None:
-    """Each failed match in a frame is explained once, those that passed are not."""
-    failed, passed = match([made("A")], ["B"]), match([made("A")], ["A"])
-    assert explain_failures({"x": failed, "@py_assert1": failed, "y": passed, "z": 3}) == [str(failed)]
+    """Each failed match that the message speaks of is explained once; others are not."""
+    failed, other, passed = match([made("A")], ["B"]), match([], ["B"]), match([made("A")], ["A"])
+    assert explain_failures(f"assert {failed!r}", [failed, failed, other, passed, 3]) == [str(failed)]
+
+
+def test_pytest_shows_the_whole_explanation(pytester: pytest.Pytester) -> None:
+    """A failed assertion has the summary on its line and the comparison in a section, however it is written."""
+    pytester.makepyfile(
+        """
+        from roadtest import ToolCall, Trajectory, call
+
+        CALLS = Trajectory([ToolCall(name="Grep", args={"pattern": "FIXME"})] + [ToolCall(name="Read")] * 9)
+
+        def test_matches():
+            assert CALLS.matches([call("Grep", pattern="TODO")], mode="superset")
+
+        def test_equals():
+            assert CALLS == [call("Grep", pattern="TODO")]
+
+        def test_nothing_to_explain():
+            harmless = CALLS.matches(["Write"])
+            assert not CALLS.matches(["Write"]), "this passes"
+            assert 1 == 2
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n0")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "E*assert <Match: superset match failed: 1 with wrong arguments, 0 of 1 expected calls match, score 0.00>",
+            "*expected calls and those made*",
+            "wrong args     1 Grep(pattern='TODO')   1 Grep(pattern='FIXME')",
+            "*pattern: expected 'TODO'",
+            "E*strict match failed: 9 unexpected, 1 with wrong arguments, 0 of 10 calls match, score 0.00",
+            "*expected calls and those made*",
+            "*pattern: expected 'TODO'",
+        ],
+    )
+    assert result.stdout.str().count("expected calls and those made") == 2
 
 
 def test_a_passing_match_is_short() -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALS: pytest.StashKey[EvalSession] = pytest.StashKey()
 CLEARED: pytest.StashKey[bool] = pytest.StashKey()
+COMPARISONS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Explanations of comparisons since the last report, by their summaries."""
 SCHEDULE: pytest.StashKey[Schedule] = pytest.StashKey()
 
 KEEPS_TRIALS_TOGETHER = frozenset({"load", "loadfile", "loadscope", "each"})
@@ -138,6 +140,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
+    _explain(report, item, call)
     if EVALS in item.config.stash:
         from roadtest.outcomes import adjust  # noqa: PLC0415
 
@@ -204,15 +207,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_assertrepr_compare(
     config: pytest.Config, op: str, left: object, right: object
 ) -> list[str] | None:
-    """Explain ``run.trajectory == [...]``, where a trajectory can be at all."""
+    """Explain ``run.trajectory == [...]``: the summary here, where pytest would cut more, the rest in the report."""
     if op != "==" or "roadtest.trajectory" not in sys.modules:
         return None
-    from roadtest.trajectory import Trajectory  # noqa: PLC0415
+    from roadtest.matching.assertions import explain_comparison  # noqa: PLC0415
 
-    calls, expected = (left, right) if isinstance(left, Trajectory) else (right, left)
-    if not isinstance(calls, Trajectory) or not isinstance(expected, list | tuple):
-        return None
-    return ["the calls are not those expected", *str(calls.matches(expected)).splitlines()]
+    lines = explain_comparison(left, right)
+    if lines is not None:
+        config.stash.setdefault(COMPARISONS, {})[lines[1]] = "\n".join(lines[1:])
+    return lines and lines[:2]
+
+
+def _explain(report: pytest.TestReport, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Show in full the comparisons of trajectories that a failed assertion speaks of."""
+    compared = item.config.stash.get(COMPARISONS, {})
+    if call.excinfo is not None and "roadtest.matching" in sys.modules:
+        from roadtest.matching.assertions import explain_failures  # noqa: PLC0415
+
+        message = str(call.excinfo.value)
+        values = [value for entry in call.excinfo.traceback for value in entry.frame.f_locals.values()]
+        told = [text for summary, text in compared.items() if summary in message]
+        for text in dict.fromkeys([*told, *explain_failures(message, values)]):
+            report.sections.append(("expected calls and those made", text))
+    compared.clear()
 
 
 @pytest.fixture

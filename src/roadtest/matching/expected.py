@@ -15,7 +15,7 @@ _STATUSES: tuple[str, ...] = get_args(Status)
 _FIELDS = ("tool", "args", "inside", "status")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExpectedCall:
     """One expected call; build it with ``call(...)``.
 
@@ -64,6 +64,8 @@ class ExpectedCall:
             shown.append(f"inside=[{', '.join(map(str, self.inside))}]")
         status = f" [{'|'.join(sorted(self.statuses))}]" if self.statuses else ""
         return f"{self.tool}({', '.join(shown)}){status}"
+
+    __repr__ = __str__
 
 
 def call(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
-from roadtest.calls import ToolCall
 from roadtest.matching.expected import show
 from roadtest.matching.result import FAULTS, Kind, Match, Row
 from roadtest.matching.values import Difference
@@ -171,39 +170,3 @@ def _shortened(rows: list[Row], head: int, tail: int) -> Iterable[Sequence[Row] 
         f", {allowed:,} that the mode allows" if allowed else ""
     )
     return [rows[:head], note, rows[len(rows) - tail :]]
-
-
-def explain_comparison(left: object, right: object) -> list[str] | None:
-    """Lines for pytest's ``assert left == right`` where one is a trajectory and the other a list or a trajectory."""
-    if not hasattr(left, "matches"):
-        left, right = right, left
-    if not hasattr(left, "matches") or not isinstance(right, Sequence) or isinstance(right, str):
-        return None
-    recorded = all(isinstance(one, ToolCall) for one in right)
-    match: Match = left.matches(right, args="exact" if recorded else "superset")
-    rest = [_fields_apart(match.actual, right)] if match and recorded else []
-    return ["the trajectory is not as expected", *str(match).splitlines(), *rest]
-
-
-def _fields_apart(actual: Sequence[ToolCall], other: Sequence[ToolCall]) -> str:
-    """Two trajectories with the same calls, whose records differ in something else."""
-    apart = [
-        f"call {number}: {', '.join(fields)}"
-        for number, (mine, theirs) in enumerate(zip(actual, other, strict=True), 1)
-        if (
-            fields := [
-                name for name in mine.__struct_fields__ if getattr(mine, name) != getattr(theirs, name)
-            ]
-        )
-    ]
-    return f"the calls match; they differ in: {'; '.join(apart[:5])}"
-
-
-def explain_failures(namespace: dict[str, object]) -> list[str]:
-    """The explanation of every failed match among the variables of a test that failed.
-
-    pytest shows the value behind ``assert trajectory.matches(...)`` on one line, cut short; but it keeps that value in
-    the frame of the test, under a name of its own.
-    """
-    failed = {id(value): value for value in namespace.values() if isinstance(value, Match) and not value}
-    return [str(match) for match in failed.values()]
