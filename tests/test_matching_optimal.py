@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, permutations, product
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from roadtest.calls import ToolCall
 from roadtest.matching import ExpectedCall, Rules, call, match
+from roadtest.matching.arguments import ArgsRules
 from roadtest.matching.relation import Relation
 from roadtest.matching.solve import longest_common_subsequence, maximum_matching
 from tests.calls_made import made
@@ -149,3 +151,41 @@ def test_a_chain_of_swaps_is_followed_to_its_end(size: int) -> None:
     masks = [0b11 << index for index in range(size - 1)]
     masks = [*masks, 1]
     assert len(maximum_matching(masks, size)) == size
+
+
+def long_trajectory(seed: int, calls: int = 10_000) -> list[ToolCall]:
+    """Calls such as agents make: 20 tools, most arguments distinct."""
+    random = Random(seed)
+    return [
+        made(
+            f"Tool{random.randrange(20)}",
+            pattern=f"{seed}-{number}",
+            path=f"src/{random.randrange(50)}.py",
+            limit=random.randrange(5),
+        )
+        for number in range(calls)
+    ]
+
+
+@pytest.mark.parametrize("args", ["exact", "subset", "superset"])
+@pytest.mark.parametrize("other", [1, 2], ids=["the same calls", "other calls"])
+def test_long_trajectories_take_few_comparisons(args: str, other: int) -> None:
+    """Of a hundred million pairs of calls only those that may fit are compared, about one for each call."""
+    actual, reference = long_trajectory(1), long_trajectory(other)
+    expected = [call(one.name, one.args) for one in reference]
+    relation = Relation(ArgsRules.build(args), lambda *_: True)
+    masks = relation.masks(expected, actual)
+    assert sum(mask.bit_count() for mask in masks) == (10_000 if other == 1 else 0)
+    assert relation.comparisons <= 2 * 10_000
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_long_trajectories_are_explained(mode: str) -> None:
+    """Every one of ten thousand wrong calls is paired with a call of its tool, and each call is in one row."""
+    actual, reference = long_trajectory(1), long_trajectory(2)
+    found = match(actual, [call(one.name, pattern=one.args["pattern"]) for one in reference], mode=mode)
+    assert not found
+    assert found.score == 0.0
+    assert len(found.wrong_args) > 9_000
+    assert {row.actual for row in found.rows} - {None} == set(range(10_000))
+    assert len(str(found).splitlines()) < 200

@@ -590,6 +590,17 @@ def test_a_combination_with_a_judge_needs_a_judge() -> None:
 
 
 @pytest.mark.parametrize("name", FACTORIES)
+def test_the_reference_has_each_scorer_with_its_parameters(name: str) -> None:
+    """The page on scorers lists each of them as it is called."""
+    bare = [
+        one.replace(annotation=one.empty)
+        for one in inspect.signature(getattr(scorers, name)).parameters.values()
+    ]
+    page = Path(__file__).parent.parent / "docs" / "reference" / "scorers.md"
+    assert f"| `{name}{inspect.Signature(bare)}` |" in page.read_text()
+
+
+@pytest.mark.parametrize("name", FACTORIES)
 def test_each_factory_says_what_it_asks(name: str) -> None:
     """Every scorer has a docstring, for the reference and for editors."""
     assert inspect.getdoc(getattr(scorers, name))

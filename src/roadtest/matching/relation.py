@@ -51,7 +51,7 @@ class Relation:
     def __init__(self, rules: ArgsRules, inside: InsideCheck) -> None:
         self._rules = rules
         self._inside = inside
-        self._comparisons = 0
+        self.comparisons = 0
 
     def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
         return (
@@ -94,8 +94,8 @@ class Relation:
         return mask
 
     def _count(self, comparisons: int) -> None:
-        self._comparisons += comparisons
-        if self._comparisons > COMPARISON_LIMIT:
+        self.comparisons += comparisons
+        if self.comparisons > COMPARISON_LIMIT:
             raise UsageError(
                 f"deciding this match takes more than {COMPARISON_LIMIT:,} comparisons of arguments.",
                 hint="expect fewer calls, scope to one agent, or expect plain values instead of patterns",
