@@ -80,7 +80,9 @@ def evals_of(config: pytest.Config) -> EvalSession:
 
         command = ["pytest", *map(str, config.invocation_params.args)]
         worker = _worker_input(config).get("workerid", "")
-        config.stash[EVALS] = EvalSession(
+        sessions = config.pluginmanager.getplugin("roadtest-sessions")
+        make: Any = sessions.make_session if sessions else EvalSession
+        config.stash[EVALS] = make(
             config.stash[SETTINGS], command=command, worker=worker, adopt=_distributes(config)
         )
     return config.stash[EVALS]

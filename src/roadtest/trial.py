@@ -102,6 +102,14 @@ def _attempt(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> CaseRes
         return trial.result(runs=runs, **_blame(problem))
 
 
+def examine(trial: Trial, run: Run, fixtures: Mapping[str, Any]) -> CaseResult:
+    """Score a run that is there already; whatever goes wrong is in the result."""
+    try:
+        return _examine(trial, run, fixtures)
+    except Exception as problem:  # noqa: BLE001 - a scorer may raise anything
+        return trial.result(runs=[run], **_blame(problem))
+
+
 def _examine(trial: Trial, run: Run, fixtures: Mapping[str, Any]) -> CaseResult:
     if run.invalid:
         return trial.result("invalid", reason=run.invalid, runs=[run])

@@ -12,7 +12,7 @@ from roadtest.cli import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_USAGE
 from roadtest.config import OPTIONS
 
 
-class _Outcomes:
+class Outcomes:
     """Counts what pytest reports, as a plugin of its own."""
 
     def __init__(self) -> None:
@@ -69,5 +69,5 @@ def run(pytest_args: tuple[str, ...], **options: Any) -> None:
         for option in OPTIONS
         if options.get(option.name) not in (None, False)
     ]
-    outcomes = _Outcomes()
+    outcomes = Outcomes()
     sys.exit(outcomes.exit_code(pytest.main([*given, *pytest_args], plugins=[outcomes])))
