@@ -68,7 +68,6 @@ class ClaudeCode:
             "drift",
             "env",
             "pass_env",
-            "background_agents",
         }
         options = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in unrelated}
         return {**options, "plugins": [Path(plugin).name for plugin in self.plugins]}

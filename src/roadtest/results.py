@@ -88,6 +88,8 @@ class Run(msgspec.Struct, kw_only=True):
     invalid: str = ""
     """Why this run proves nothing; empty when it can be scored."""
     test_id: str = ""
+    played: Played = ""
+    """Where the model's answers came from."""
     format: int = FORMAT
 
     @property

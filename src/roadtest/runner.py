@@ -242,6 +242,7 @@ class Conversation:
             drift=self._cassette.drift if self._cassette else [],
             invalid="\n".join(doubts),
             test_id=self._place.test_id,
+            played=self._cassette.played if self._cassette else "scripted",
         )
 
     def _notes(self) -> list[str]:
@@ -260,5 +261,7 @@ class Conversation:
             yield self._cassette.problem
         elif stream.api_error:
             yield f"the model could not be asked: {stream.api_error}"
+        elif self._cassette and self._cassette.unplayed and not finished.timed_out:
+            yield "the agent stopped before the recording did:\n" + "\n".join(self._cassette.unplayed)
         elif not stream.finished and not finished.timed_out:
             yield f"Claude Code ended with exit code {finished.exit_code} and no result\n{finished.stderr}".rstrip()

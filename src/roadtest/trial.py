@@ -56,6 +56,11 @@ class Trial:
     def cassette(self) -> Path:
         return self.suite.cassette(self.case, self.variant, self.number if self.of > 1 else None)
 
+    @property
+    def cassette_name(self) -> str:
+        """The cassette's folder as the eval file is named."""
+        return (Path(self.file).parent / self.cassette.relative_to(self.suite.file.parent)).as_posix()
+
     def result(self, verdict: Verdict, **known: Any) -> CaseResult:
         """The record of this trial, with what came of it."""
         return CaseResult(
@@ -84,6 +89,9 @@ def run_trial(trial: Trial, place: Place, fixtures: Mapping[str, Any] | None = N
     result.started_at = started_at
     result.duration_s = monotonic() - started
     result.folder = place.test_id.partition("/")[2]
+    if result.run and result.run.played:
+        result.played = result.run.played
+        result.cassette = trial.cassette_name if result.played in {"replayed", "recorded"} else ""
     return result
 
 

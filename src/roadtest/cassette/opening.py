@@ -19,7 +19,7 @@ from roadtest.cassette.replay import ReplaySession
 from roadtest.cassette.volatile import Volatile
 from roadtest.cassette.wire import Answer, Forward, Request
 from roadtest.errors import CassetteError, UsageError
-from roadtest.results import Drift
+from roadtest.results import Drift, Played
 
 Mode: TypeAlias = Literal["replay", "record", "rewrite", "live"]
 MODES: tuple[Mode, ...] = ("replay", "record", "rewrite", "live")
@@ -33,10 +33,10 @@ class CassetteSession:
     Mount it on the server; call ``begin_turn`` before each prompt. When the run is over:
 
     - ``problem`` says why the run proves nothing, and is empty if all is well;
-    - ``drift`` and ``notes`` say what differed from the recording without making the run invalid;
-    - ``unplayed`` lists recorded answers that were not asked for;
-    - if ``recording``, then ``save()`` keeps what was recorded, whole or not at all. Call it only after a run that is
-      worth keeping; a session that is dropped leaves no trace.
+    - ``drift`` and ``notes`` say what differed from the recording, also without making the run invalid;
+    - ``unplayed`` lists recorded answers that were not asked for: unless something else ended the run, it proves nothing;
+    - ``save()`` keeps what was recorded, if anything was, whole or not at all. Call it only after a run that is worth
+      keeping; a session that is dropped leaves no trace.
     """
 
     def __init__(
@@ -52,12 +52,14 @@ class CassetteSession:
         self._drift = list(drift)
 
     @property
-    def recording(self) -> bool:
-        return isinstance(self._inner, RecordSession)
-
-    @property
-    def replaying(self) -> bool:
-        return isinstance(self._inner, ReplaySession)
+    def played(self) -> Played:
+        match self._inner:
+            case ReplaySession():
+                return "replayed"
+            case RecordSession():
+                return "recorded"
+            case LiveSession():
+                return "live"
 
     @property
     def problem(self) -> str:
@@ -137,6 +139,7 @@ def open_cassette(
     Raises ``CassetteError`` if there is nothing to replay, or it is broken, or stale under ``policies.context == "fail"``.
     """
     reader = Reader(values, Volatile(volatile), Redactor(environ))
+    context = reader.stored(context)
     if mode == "live":
         return CassetteSession(LiveSession(upstream_of(environ)), folder, context)
     if mode == "rewrite" or (mode == "record" and not _is_fresh(folder, context, policies)):

@@ -14,7 +14,7 @@ from roadtest.cassette import drift
 from roadtest.cassette.canonical import last_assistant, news, result_text, texts, tool_use_ids
 from roadtest.cassette.continuation import Continuations, Found, Missing, Repeat
 from roadtest.cassette.drift import Policies
-from roadtest.cassette.lanes import MAIN, Lanes, LaneState, Place
+from roadtest.cassette.lanes import Lanes, LaneState, Place
 from roadtest.cassette.live_values import LiveValues
 from roadtest.cassette.reading import Reader
 from roadtest.cassette.records import Cassette, Exchange, Harness, News
@@ -90,14 +90,9 @@ class ReplaySession:
 
     @property
     def problem(self) -> str:
-        """Why the run proves nothing; empty if it followed the recording to its end."""
-        if self._findings.refusal:
-            return self._findings.refusal
-        if failing := [item.message for item in self._findings.drift if item.policy == "fail"]:
-            return "\n".join(failing)
-        if self.unplayed:
-            return f"the agent stopped before the recording did: {'; '.join(self.unplayed)}\n  → {REWRITE}"
-        return ""
+        """Why the run proves nothing; empty if it followed the recording, as far as it went."""
+        failing = [item.message for item in self._findings.drift if item.policy == "fail"]
+        return self._findings.refusal or "\n".join(failing)
 
     @property
     def drift(self) -> list[Drift]:
@@ -118,7 +113,7 @@ class ReplaySession:
             for exchange in self._tape.exchanges.values()
             if exchange.number not in self._played
             and not exchange.request.aside
-            and (exchange.request.lane == MAIN or exchange.request.lane in self._tape.metadata.lanes)
+            and self._tape.is_agent(exchange.request.lane)
             and exchange.request.turn <= max(self._turn, 1)
         ]
 

@@ -37,17 +37,19 @@ class Steering:
     def wait(self, exchange: Exchange) -> float:
         """Seconds to hold the answer back, unless something happens before; zero to release it."""
         last = exchange.response.after or exchange.number
-        awaited = [
-            number
-            for number in range(1, last + 1)
-            if number not in self._asked and number in self._tape.exchanges
-        ]
+        awaited = [number for number in range(1, last + 1) if number not in self._asked and self._is_steered(number)]
         if not awaited:
             return 0.0
         patience = LONG_PATIENCE if any(map(self._is_coming, awaited)) else PATIENCE
         return max(0.0, self._quiet_since + patience - self._clock())
 
+    def _is_steered(self, number: int) -> bool:
+        """Scorers and side calls come when they come, or not at all."""
+        exchange = self._tape.exchanges.get(number)
+        return exchange is not None and self._tape.is_agent(exchange.request.lane) and not exchange.request.aside
+
     def _is_coming(self, number: int) -> bool:
-        """Whether tools are running whose results this request will carry."""
-        before = self._tape.exchanges[number].request.continues
+        """Whether something under way leads to this request: a tool that runs, or a subagent that starts."""
+        request = self._tape.exchanges[number].request
+        before = self._tape.spawning(request.lane) if request.continues is None else request.continues
         return before in self._answered and bool(self._tape.exchanges[before].tool_uses)

@@ -38,9 +38,18 @@ class Tape:
     def first(self, lane: str) -> Exchange:
         return next(self.lane(lane))
 
+    def is_agent(self, lane: str) -> bool:
+        """Whether the lane is one of Claude Code's, not one that a scorer named."""
+        return lane == MAIN or lane in self.metadata.lanes
+
     def subagents(self, parent: str) -> list[str]:
         """The lanes of the subagents that an agent spawned, in the order of their first requests."""
         return [name for name, lane in self.metadata.lanes.items() if lane.parent == parent and name != MAIN]
+
+    def spawning(self, lane: str) -> int | None:
+        """The number of the answer whose call spawned this lane, where the recording tells."""
+        spawned_by = self.metadata.lanes[lane].spawned_by if lane in self.metadata.lanes else ""
+        return next((number for number, one in self.exchanges.items() if spawned_by in one.tool_uses), None)
 
     def twin(self, tool_use_id: str) -> str:
         """One id for all calls of the same answer that spawn the same agent with the same prompt.

@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from roadtest.errors import UsageError
+
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[AaPp][Mm]\b)?"
+_ZONE = r"(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
 _LONG_DATE = (
     rf"\b(?P<long_date>(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+)?(?:{_MONTH}\s+\d{{1,2}}|\d{{1,2}}\s+{_MONTH})\b"
     rf"(?:,?\s+(?:{_CLOCK}|\d{{4}}\b))?(?:\s+(?:[+-]\d{{4}}\b|[A-Z]{{3,4}}\b))?(?:\s+\d{{4}}\b)?(?:\s[+-]\d{{4}}\b)?)"
@@ -27,6 +30,7 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ("listing", r"^[bcdlps-][rwxsStT-]{9}[.+@]?(?P<listing>\s+\d+\s+\S+\s+\S+\s+[\d.,]+[KMGTP]?)(?=\s)"),
     ("listing", r"^total (?P<total>[\d.]+[KMGT]?)$"),
     ("listing", r"^(?P<usage>[\d.]+[KMGT])(?=\t)"),
+    ("date", rf"(?<![\w-])(?P<date>\d{{4}}[-/]\d\d[-/]\d\d(?:[T ]{_CLOCK}{_ZONE})?)"),
     ("date", _LONG_DATE),
     ("date", r"(?<![\w.])(?P<epoch>1[6-9]\d{8}(?:\d{3})?(?:\.\d+)?)(?!\w)"),
     ("time", rf"(?<![\w:.])(?P<time>{_CLOCK})(?![\w:])"),
@@ -70,7 +74,7 @@ class Volatile:
     """The known classes of volatile tokens and the patterns that a user added."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._own = [re.compile(pattern) for pattern in patterns]
+        self._own = [_compiled(pattern) for pattern in patterns]
 
     def tokens(self, text: str) -> list[Token]:
         """The volatile tokens of a text, in order, none overlapping; a user's pattern wins over a known class."""
@@ -103,6 +107,16 @@ class Volatile:
         if any(one.text != other.text and not (one.sure or other.sure) for one, other in both):
             return None
         return [Pair(one.kind, one.text, other.text) for one, other in both if one.text != other.text]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as problem:
+        raise UsageError(
+            f"volatile holds {pattern!r}, which is not a regular expression: {problem}.",
+            hint="escape what is meant literally with re.escape",
+        ) from None
 
 
 def _known(text: str) -> Iterator[Token]:
