@@ -37,7 +37,9 @@ class Steering:
     def wait(self, exchange: Exchange) -> float:
         """Seconds to hold the answer back, unless something happens before; zero to release it."""
         last = exchange.response.after or exchange.number
-        awaited = [number for number in range(1, last + 1) if number not in self._asked and self._is_steered(number)]
+        awaited = [
+            number for number in range(1, last + 1) if number not in self._asked and self._is_steered(number)
+        ]
         if not awaited:
             return 0.0
         patience = LONG_PATIENCE if any(map(self._is_coming, awaited)) else PATIENCE
@@ -46,7 +48,9 @@ class Steering:
     def _is_steered(self, number: int) -> bool:
         """Scorers and side calls come when they come, or not at all."""
         exchange = self._tape.exchanges.get(number)
-        return exchange is not None and self._tape.is_agent(exchange.request.lane) and not exchange.request.aside
+        return (
+            exchange is not None and self._tape.is_agent(exchange.request.lane) and not exchange.request.aside
+        )
 
     def _is_coming(self, number: int) -> bool:
         """Whether something under way leads to this request: a tool that runs, or a subagent that starts."""
