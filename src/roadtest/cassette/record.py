@@ -189,7 +189,7 @@ class _Tap:
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._stream: Accumulator | None = None
-        self._body = b""
+        self._body = bytearray()
         self._done = False
 
     def start(self, status: int, headers: Mapping[str, str]) -> None:
@@ -220,7 +220,7 @@ class _Tap:
 
     def _end_body(self) -> None:
         try:
-            body = _decoded(self._body, self._headers.get("content-encoding", ""))
+            body = _decoded(bytes(self._body), self._headers.get("content-encoding", ""))
         except CassetteError as problem:
             self._finished(None, problem.message)
             return
