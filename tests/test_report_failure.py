@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from roadtest.report.detail import detail_lines
-from roadtest.report.failure import command_lines, failure_lines, headline
+from roadtest.report.failure import call_lines, command_lines, failure_lines, headline
 from roadtest.report.text import Style
 from roadtest.results import CaseResult, Run, Score
-from tests.records import ERROR, FAILED, INVALID, PASSED, RUN_ID, TRIALS, a_result, a_run
+from tests.records import ERROR, FAILED, INVALID, PASSED, RUN_ID, TRIALS, a_call, a_result, a_run
 
 PLAIN = Style(width=110)
 
@@ -65,6 +67,16 @@ def test_a_custom_task_is_not_said_to_have_called_nothing() -> None:
     """Where nobody watched for calls, nothing is said about them."""
     own = a_result("own", "failed", scores=[Score(0, "no", name="s")], runs=[Run(output="done")])
     assert "calls" not in text_of(own)
+
+
+def test_calls_are_shown_relative_to_the_workspace() -> None:
+    """The name of a temporary folder is left out; a path elsewhere stays as it is."""
+    run = a_run(
+        a_call("Read", file_path="/tmp/w/src/a.py"),
+        a_call("Read", file_path="/etc/hosts"),
+        workspace=Path("/tmp/w"),
+    )
+    assert call_lines(run) == ["Read(file_path='src/a.py')", "Read(file_path='/etc/hosts')"]
 
 
 def test_a_failure_without_difference_shows_the_calls() -> None:

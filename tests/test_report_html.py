@@ -23,38 +23,13 @@ from roadtest.results import Record, RecordHeader, from_json
 from tests.records import FAILED, FULL, PASSED, RUN_ID, a_call, a_record, a_result, a_run
 
 VOID = {"meta", "input", "br"}
-TAGS = {
-    "html",
-    "head",
-    "meta",
-    "title",
-    "style",
-    "body",
-    "header",
-    "p",
-    "h1",
-    "code",
-    "div",
-    "button",
-    "span",
-    "label",
-    "input",
-    "main",
-    "section",
-    "h2",
-    "details",
-    "summary",
-    "article",
-    "h5",
-    "pre",
-    "ul",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "footer",
-    "script",
-}
+TAGS = set(
+    re.findall(
+        r"\w+",
+        "html head meta title style body header p h1 code div button span label input main section h2 "
+        "details summary article h5 pre ul li dl dt dd footer script",
+    )
+)
 
 
 class Page(HTMLParser):

@@ -60,8 +60,9 @@ def _run_facts(run: Run) -> Iterator[str]:
     usage = run.usage
     cached = usage.cache_creation_input_tokens + usage.cache_read_input_tokens
     yield f"{run.model or 'no model'}, Claude Code {run.claude_version or 'unknown'}, session {run.session_id or '-'}"
-    tokens = f"{usage.input_tokens} tokens in, {cached} cached, {usage.output_tokens} out"
-    yield f"{run.turns} turns, {tokens}, {seconds(run.duration_s)}, exit code {run.exit_code}"
+    tokens = f"{usage.input_tokens} tokens in, {cached} cached, {usage.output_tokens} out, "
+    known = tokens if cached or usage.input_tokens or usage.output_tokens else ""
+    yield f"{run.turns} turns, {known}{seconds(run.duration_s)}, exit code {run.exit_code}"
     if run.timed_out:
         yield "timed out"
     if run.invalid:

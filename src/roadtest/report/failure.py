@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roadtest.report.difference import difference_lines, differences
-from roadtest.report.text import MARKS, Style, command, indent, last_lines, paragraph
+from roadtest.report.text import MARKS, Style, command, in_workspace, indent, last_lines, paragraph
 from roadtest.results import CaseResult, Run, Score
 
 _OUTPUT_LINES = 10
@@ -81,7 +81,7 @@ def _last_calls(run: Run) -> list[str]:
 def call_lines(run: Run) -> list[str]:
     """The calls as an outline; none is said in words, but not where capture failed or nobody watched."""
     if run.trajectory:
-        return run.trajectory.tree().splitlines()
+        return in_workspace(run.trajectory.tree(), run).splitlines()
     if not run.claude_version and not run.session_id:
         return []
     return ["(no call was captured, which proves nothing here)" if run.invalid else "(no tool was called)"]

@@ -15,7 +15,7 @@ import msgspec
 from roadtest.calls import ToolCall
 from roadtest.report.difference import FAULTS, LABELS, differences
 from roadtest.report.groups import CaseGroup, contrasts, suites_of
-from roadtest.report.text import MARKS, command, gain, money, number, percent, seconds
+from roadtest.report.text import MARKS, command, gain, in_workspace, money, number, percent, seconds
 from roadtest.results import CaseResult, Record, to_plain
 from roadtest.statistics import Tally, Verdict
 
@@ -90,6 +90,8 @@ def _environment() -> Environment:
         "shown": _shown,
         "cut": _cut,
         "verdict": _verdict_name,
+        "moment": _moment,
+        "in_workspace": in_workspace,
     }
     environment.globals |= {
         "MARKS": MARKS,
@@ -130,6 +132,11 @@ def _cut(text: str, limit: int = _LONGEST_TEXT) -> str:
     )
 
 
+def _moment(time: str) -> str:
+    """``2026-11-15T10:00:00.000Z`` for human eyes."""
+    return time.replace("T", " ").partition(".")[0] + " UTC" if time else ""
+
+
 def _verdict_name(verdict: Verdict) -> str:
     return f"{MARKS[verdict]} {verdict}"
 
@@ -153,7 +160,8 @@ def _facts(result: CaseResult) -> list[str]:
         usage = run.usage
         cached = usage.cache_creation_input_tokens + usage.cache_read_input_tokens
         known += [number(sum(one.turns for one in result.runs), "turn"), number(len(run.trajectory), "call")]
-        known += [f"{usage.input_tokens:,} tokens in, {cached:,} cached, {usage.output_tokens:,} out"]
+        if cached or usage.input_tokens or usage.output_tokens:
+            known += [f"{usage.input_tokens:,} tokens in, {cached:,} cached, {usage.output_tokens:,} out"]
         known += [
             name
             for name in (run.model, f"Claude Code {run.claude_version}" if run.claude_version else "")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from roadtest.results import Run
 from roadtest.statistics import Comparison, Interval, Verdict
 
 MARKS: dict[Verdict, str] = {"passed": "✓", "failed": "✗", "invalid": "?", "error": "!"}
@@ -77,6 +78,11 @@ def number(count: int, one: str, many: str = "") -> str:
 def command(*words: str) -> str:
     """Words as a shell takes them."""
     return shlex.join(words)
+
+
+def in_workspace(text: str, run: Run) -> str:
+    """The text with paths relative to the workspace, whose name is of no interest once it is gone."""
+    return text.replace(f"{run.workspace}/", "") if run.workspace else text
 
 
 def indent(lines: Iterable[str], depth: int = 2) -> list[str]:
