@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -47,12 +46,15 @@ class Owner(msgspec.Struct, frozen=True):
     @property
     def alive(self) -> bool:
         """Whether the process runs; one that cannot be seen from here (another container or machine) counts as alive."""
-        here = _machine()
-        if self.host == here[2] and self.boot != here[0]:
+        boot, _, host = _machine()
+        if self.host == host and self.boot != boot:
             return False
-        if (self.boot, self.namespace) != here[:2]:
-            return True
-        return _start_time(self.pid) == self.started
+        return self.out_of_sight or _start_time(self.pid) == self.started
+
+    @property
+    def out_of_sight(self) -> bool:
+        """Whether its pid means nothing here."""
+        return (self.boot, self.namespace) != _machine()[:2]
 
 
 def this_process() -> Owner:
@@ -223,8 +225,3 @@ def remove_tree(path: Path) -> None:
             with contextlib.suppress(OSError):
                 Path(folder).chmod(0o700)
         shutil.rmtree(path, ignore_errors=True)
-
-
-def age(path: Path) -> float:
-    """Seconds since the folder was last written to."""
-    return time.time() - path.stat().st_mtime

@@ -7,14 +7,13 @@ import shutil
 import socket
 import socketserver
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roadtest.errors import EnvironmentProblem
 from roadtest.isolation.bridge import carry
-from roadtest.isolation.ownership import temporary_root
+from roadtest.isolation.ownership import claim, temporary_root
 
 # /run holds the sockets of other services (docker, D-Bus), which a read-only mount does not close.
 _SURROUNDINGS = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]
@@ -49,13 +48,19 @@ def confined(argv: Sequence[str], *, writable: Sequence[Path], port: int) -> Ite
 @contextlib.contextmanager
 def _way_out(port: int) -> Iterator[Path]:
     """A socket file that leads to the port on this machine."""
-    with tempfile.TemporaryDirectory(dir=temporary_root(), prefix="door-") as folder:
-        path = Path(folder) / "s"
+    claimed = claim(temporary_root(), lasting=True)
+    folder = claimed.open_slot()
+    path = folder / "door"
+    try:
         with _Door(str(path), port) as door:
             thread = threading.Thread(target=door.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
             thread.start()
-            yield path
-            door.shutdown()
+            try:
+                yield path
+            finally:
+                door.shutdown()
+    finally:
+        claimed.close_slot(folder)
 
 
 class _Door(socketserver.ThreadingUnixStreamServer):
