@@ -124,6 +124,15 @@ def test_a_secret_of_several_lines_is_found_line_by_line() -> None:
     )
 
 
+def test_a_value_of_a_known_shape_goes_by_that_name() -> None:
+    """Where the variable is set and where it is not, the same key becomes the same placeholder."""
+    key = SHAPED["github-token"]
+    for environ in ({}, {"GITHUB_TOKEN": key}):
+        assert Redactor(environ).redact(f"It is {key}.") == "It is {{redacted:github-token}}."
+    encoded = base64.b64encode(f"user:{key}".encode()).decode()
+    assert "{{redacted:github-token}}" in Redactor({"GITHUB_TOKEN": key}).redact(encoded)
+
+
 def test_a_value_with_more_than_a_token_is_replaced_whole() -> None:
     """The tail of a secret does not remain because its head looks like another kind of secret."""
     value = LETTERS + "!and-the-rest"
