@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from time import monotonic
 from typing import Any
 
@@ -71,6 +72,7 @@ class RecordSession:
         self._harness: dict[str, Harness] = {}
         self._version = ""
         self._turn = 0
+        self._ranks = count(1)
 
     drift: list[Drift] = []  # noqa: RUF012 - a recording has nothing to differ from
     notes: list[str] = []  # noqa: RUF012
@@ -118,7 +120,6 @@ class RecordSession:
         if self.problem:
             raise CassetteError(self.problem, hint="record again")
         kept = [take for take in self._takes if take.response is not None]
-        numbers = {take.number: number for number, take in enumerate(kept, 1)}
         metadata = Metadata(
             format=FORMAT,
             recorded_at=recorded_at,
@@ -127,8 +128,7 @@ class RecordSession:
             lanes=self._subagent_lanes(),
             context=context,
         )
-        exchanges = [self._stored(take, numbers) for take in kept]
-        return Cassette(metadata, exchanges)
+        return Cassette(metadata, list(self._stored(kept)))
 
     def _new_agent(self, request: Request) -> LaneState:
         name, agent_id = f"agent-{len(self._agents) + 1}", str(request.agent_id)
@@ -140,7 +140,8 @@ class RecordSession:
         take.response, take.failure = response, failure
         if response is None:
             return
-        response.after = len(self._takes) if len(self._takes) > take.number else None
+        response.after = len(self._takes)
+        response.rank = next(self._ranks)
         if response.message is not None and not take.request.aside:
             self._lanes.answered(take.lane, take.number, response.message, take.length)
 
@@ -153,13 +154,22 @@ class RecordSession:
             for later in self._takes[take.number :]
         )
 
-    def _stored(self, take: _Take, numbers: Mapping[int, int]) -> Exchange:
-        assert take.response is not None  # noqa: S101 - the caller keeps only those
-        request = msgspec.structs.replace(take.request, continues=numbers.get(take.request.continues or 0))
-        after = max((numbers[old] for old in numbers if old <= (take.response.after or 0)), default=0)
-        number = numbers[take.number]
-        response = msgspec.structs.replace(take.response, after=after if after > number else None)
-        return Exchange(number, self._reader.stored(request), self._reader.stored(response))
+    def _stored(self, kept: Sequence[_Take]) -> Iterator[Exchange]:
+        """The exchanges as they go to disk, numbered without gaps."""
+        numbers = {take.number: number for number, take in enumerate(kept, 1)}
+        finished = sorted(take.response.rank or 0 for take in kept if take.response)
+        for take in kept:
+            assert take.response is not None  # noqa: S101 - that is why it is kept
+            number = numbers[take.number]
+            after = max(new for old, new in numbers.items() if old <= (take.response.after or take.number))
+            rank = finished.index(take.response.rank or 0) + 1
+            request = msgspec.structs.replace(
+                take.request, continues=numbers.get(take.request.continues or 0)
+            )
+            response = msgspec.structs.replace(
+                take.response, after=after if after > number else None, rank=rank if rank != number else None
+            )
+            yield Exchange(number, self._reader.stored(request), self._reader.stored(response))
 
     def _subagent_lanes(self) -> dict[str, Lane]:
         spawns = dict(self._spawning_calls())

@@ -81,6 +81,8 @@ class RecordedResponse(msgspec.Struct, omit_defaults=True):
     error: RecordedError | None = None
     after: int | None = None
     """The highest number of a request that was asked before this answer was complete, if it is a later one."""
+    rank: int | None = None
+    """This was the so-manieth answer to be complete, where that is not its number."""
     timing: Timing | None = None
 
 

@@ -120,10 +120,10 @@ class ReplaySession:
     # What the server asks
 
     def answer(self, request: Request) -> Answer:
-        if pending := self._held.get(request):
-            return self._release(pending)
         if self._findings.refusal:
             return Refuse(_STOPPED)
+        if pending := self._held.get(request):
+            return self._release(pending)
         asked = self._read(request)
         return asked if isinstance(asked, Refuse) else self._decide(asked)
 
@@ -169,15 +169,13 @@ class ReplaySession:
                 return self._repeat(asked.lane)
             case Found(exchange, passed_over):
                 for skipped in passed_over:
-                    self._take(skipped)
-                self._take(exchange)
+                    self._played.add(skipped.number)
+                    self._steering.passed_over(skipped)
+                self._played.add(exchange.number)
+                self._steering.asked(exchange)
                 if refusal := self._compare(asked, [*passed_over, exchange]):
                     return refusal
                 return self._release(_Pending(asked, exchange))
-
-    def _take(self, exchange: Exchange) -> None:
-        self._played.add(exchange.number)
-        self._steering.asked(exchange)
 
     def _release(self, pending: _Pending) -> Answer:
         exchange, asked = pending.exchange, pending.asked
