@@ -7,7 +7,12 @@ from typing import Any
 import hypothesis
 import pytest
 
+import roadtest.agent
+import roadtest.datasets
+import roadtest.outcomes
+import roadtest.scheduling  # pytester forgets what an inner session imported; what is loaded here stays the same
 from roadtest.claude_code import ClaudeCode
+from roadtest.config import OPTIONS
 from roadtest.installation import Claude, find_claude
 from roadtest.results import Run
 from roadtest.runner import Place, run_once
@@ -21,6 +26,17 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("roadtest")
 
 RunScript = Callable[..., Run]
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An inner session loads roadtest and no other plugin; some of those installed take a second to load."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin")
+    for name in ("TEST_RUN_ID", "EVAL_LLM_JUDGE", *(f"ROADTEST_{option.name.upper()}" for option in OPTIONS)):
+        if name != "ROADTEST_CLAUDE":
+            monkeypatch.delenv(name, raising=False)
+    return pytester
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -122,3 +123,24 @@ class ClaudeCode:
                 yield from (flag, msgspec.json.encode(data).decode())
         for plugin in self.plugins:
             yield from ("--plugin-dir", str(base / plugin))
+
+
+def first_choice_only(task: ClaudeCode) -> ClaudeCode:
+    """The task, ended by a hook once the model has chosen its first tools: all are denied, and none is run.
+
+    Measured: with the limit of turns alone the tools would still run, and Claude Code would end with an error.
+    """
+    deny = {
+        "continue": False,
+        "stopReason": "only the first choice of tools was asked for",
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "only the choice of tools is of interest",
+        },
+    }
+    command = f"echo {shlex.quote(msgspec.json.encode(deny).decode())}"
+    hooks = dict(task.extra_settings.get("hooks", {}))
+    theirs = hooks.get("PreToolUse", [])
+    hooks["PreToolUse"] = [*theirs, {"matcher": "*", "hooks": [{"type": "command", "command": command}]}]
+    return replace(task, max_turns=1, extra_settings={**task.extra_settings, "hooks": hooks})

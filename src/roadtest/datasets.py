@@ -10,6 +10,7 @@ import msgspec
 
 from roadtest.cases import Case
 from roadtest.errors import UsageError
+from roadtest.matching.expected import expected_calls
 
 SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
@@ -83,7 +84,15 @@ def _case(value: Any, where: str) -> Case:
             f"{where}: {_with_field(str(problem))}",
             hint=f"a case has the fields {', '.join(_Entry.__struct_fields__)}; name and input are required",
         ) from None
+    if _is_trajectory(entry.expected):
+        expected_calls(entry.expected, f"{where}: expected")
     return Case(entry.name, entry.input, entry.expected, tuple(entry.tags), entry.metadata)
+
+
+def _is_trajectory(expected: Any) -> bool:
+    """A list of objects that name tools is meant as calls, so that a slip in one of them can be told now."""
+    calls = isinstance(expected, list) and all(isinstance(item, dict) for item in expected)
+    return calls and any("tool" in item for item in expected)
 
 
 def _with_field(problem: str) -> str:

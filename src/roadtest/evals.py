@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from roadtest import datasets
 from roadtest.calling import Asks, finish, name_of
 from roadtest.cases import Case, check_name, slug
-from roadtest.claude_code import ClaudeCode
+from roadtest.claude_code import ClaudeCode, first_choice_only
 from roadtest.errors import UsageError
 from roadtest.results import Run
 from roadtest.statistics import PassIf, Trials
@@ -78,6 +78,10 @@ class Suite:
             )
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"threshold={self.threshold!r} is not from 0 to 1.", hint="the default is 0.8")
+        if self.routing_only and not isinstance(self.task, ClaudeCode):
+            raise UsageError(
+                "routing_only=True needs ClaudeCode(...) as the task.", hint="leave routing_only out"
+            )
         if not self.scorers:
             raise UsageError(
                 "scorers=[] scores nothing, so that every case would pass.", hint="give one at least"
@@ -122,7 +126,9 @@ class Suite:
         if model is not None:
             overrides.setdefault("model", model)
         task = _adjusted(self.task, {**overrides, **(case.options if case else {})})
-        return task if self.timeout is None else replace(task, timeout=min(task.timeout, self.timeout))
+        if self.timeout is not None:
+            task = replace(task, timeout=min(task.timeout, self.timeout))
+        return first_choice_only(task) if self.routing_only else task
 
     def cassette(self, case: Case, variant: str, trial: int | None) -> Path:
         """The folder of one trial's cassette, beside the eval file."""

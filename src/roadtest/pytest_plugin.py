@@ -90,20 +90,15 @@ def evals_of(config: pytest.Config) -> EvalSession:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(
-    collector: pytest.Collector, name: str, obj: object
+    collector: pytest.Collector, name: str, obj: Any
 ) -> list[pytest.Collector] | None:
+    """``describe_eval`` leaves each suite in its module, under a name that no one else can write."""
     if not name.startswith("describe_eval(") or not isinstance(collector, pytest.Module):
         return None
     from roadtest.collection import SuiteCollector  # noqa: PLC0415
-    from roadtest.evals import Suite  # noqa: PLC0415
 
-    if not isinstance(obj, Suite):
-        return None
-    return [
-        SuiteCollector.from_parent(
-            collector, name=obj.name, suite=obj, session_of_evals=evals_of(collector.config)
-        )
-    ]
+    evals = evals_of(collector.config)
+    return [SuiteCollector.from_parent(collector, name=obj.name, suite=obj, session_of_evals=evals)]
 
 
 @pytest.hookimpl(trylast=True)

@@ -301,6 +301,11 @@ class _Outcome:
 
 def _with_captured_calls(run: Run, place: Place) -> Run:
     """A task that started Claude Code with the given environment may have had its calls captured."""
-    if len(run.trajectory) or not (place.capture_folder / "tool-calls.jsonl").is_file():
+    captured = capture.read(place.capture_folder)
+    if len(run.trajectory) or not captured.active:
         return run
-    return msgspec.structs.replace(run, trajectory=capture.read(place.capture_folder).trajectory)
+    sessions = [event.session_id for event in captured.lifecycle]
+    sessions += [event.session_id for event in captured.events]
+    return msgspec.structs.replace(
+        run, trajectory=captured.trajectory, session_id=run.session_id or next(filter(None, sessions), "")
+    )
