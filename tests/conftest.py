@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
-import roadtest.agent
-import roadtest.datasets
-import roadtest.outcomes
-import roadtest.scheduling  # pytester forgets what an inner session imported; what is loaded here stays the same
 from roadtest.claude_code import ClaudeCode
 from roadtest.config import OPTIONS
 from roadtest.installation import Claude, find_claude
@@ -18,6 +15,10 @@ from roadtest.results import Run
 from roadtest.runner import Place, run_once
 
 pytest_plugins = ["pytester"]
+
+# pytester forgets what an inner session imported; what is loaded here stays the same for all of them.
+for module in ("agent", "datasets", "outcomes", "scheduling"):
+    import_module(f"roadtest.{module}")
 
 # How long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile(

@@ -40,11 +40,12 @@ class Agent:
     Workspaces and sessions stay until the test ends, so that the test can look into them and go on talking.
     """
 
-    def __init__(self, place: Callable[[], Place], defaults: ClaudeCode) -> None:
+    def __init__(self, place: Callable[[int], Place], defaults: ClaudeCode) -> None:
         self._place = place
         self._defaults = defaults
         self._stack = ExitStack()
         self._folders: list[str] = []
+        self._started = 0
         self.runs: list[Run] = []
         self.folder = ""
         """Where the calls of the last run lie, under the folder of the session."""
@@ -56,7 +57,8 @@ class Agent:
         ``allow_invalid=True`` returns it instead, for tests of what happens then.
         """
         task = task_from(options, self._defaults)
-        place = self._place()
+        self._started += 1
+        place = self._place(self._started)
         number = len(self._folders) + 1
         if place.cassette is not None and number > 1:
             place = replace(place, cassette=place.cassette / f"run-{number}")
@@ -103,10 +105,12 @@ def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
     defaults = task_from({**options, **({"model": model} if model else {})})
     name = f"{slug(node.path.stem)}.{slug(node.name)}"
     cassette = cassette_of(node)
-    agent = Agent(
-        lambda: replace(evals.place(evals.unique_test_id(name), node.path.parent), cassette=cassette),
-        defaults,
-    )
+
+    def place(number: int) -> Place:
+        folder = cassette if number == 1 else cassette.with_name(f"{cassette.name}.run-{number}")
+        return replace(evals.place(evals.unique_test_id(name), node.path.parent), cassette=folder)
+
+    agent = Agent(place, defaults)
     with agent._stack:  # noqa: SLF001 - what one test opened ends with it
         yield agent
 

@@ -39,6 +39,7 @@ class SuiteCollector(pytest.Collector):
         suite.check()
         trials, pass_if = suite.plan(self.evals.settings.trials)
         fixtures = suite.fixtures(self._has_fixture)
+        self.evals.claim_cassettes(suite.cassettes, self.nodeid)
         _mark(self, suite.tags, suite.marks)
         if reason := suite.skip_reason():
             self.add_marker(pytest.mark.skip(reason=reason))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from roadtest import datasets
+from roadtest import custom_tasks, datasets
 from roadtest.calling import Asks, finish, name_of
 from roadtest.cases import Case, check_name, slug
 from roadtest.claude_code import ClaudeCode, first_choice_only
@@ -25,7 +25,6 @@ Task: TypeAlias = ClaudeCode | Callable[..., str | Run | Awaitable[str | Run]]
 Scorer: TypeAlias = Callable[..., Any]
 SkipIf: TypeAlias = bool | str | Callable[[], bool | str] | None
 
-TASK_NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
 SCORER_NAMES = frozenset({"input", "output", "expected", "trajectory", "run", "case", "workspace"})
 
 _KEY = "describe_eval({!r})"
@@ -130,10 +129,19 @@ class Suite:
             task = replace(task, timeout=min(task.timeout, self.timeout))
         return first_choice_only(task) if self.routing_only else task
 
+    @property
+    def cassettes(self) -> Path:
+        """The folder of all its recordings, beside the eval file."""
+        return self.file.parent / "cassettes" / slug(self.name)
+
     def cassette(self, case: Case, variant: str, trial: int | None) -> Path:
-        """The folder of one trial's cassette, beside the eval file."""
-        parts = [slug(self.name), slug(case.name), *([slug(variant)] if variant else [])]
-        return self.file.parent.joinpath("cassettes", *parts, *([f"trial-{trial}"] if trial else []))
+        """The folder of one trial's recording."""
+        parts = [
+            slug(case.name),
+            *([slug(variant)] if variant else []),
+            *([f"trial-{trial}"] if trial else []),
+        ]
+        return self.cassettes.joinpath(*parts)
 
     def _check_cases(self, cases: Sequence[Any]) -> None:
         if not cases:
@@ -225,10 +233,10 @@ def describe_eval(
 def _fixtures_of_task(task: Callable[..., Any], available: Callable[[str], bool]) -> Iterator[str]:
     """The first parameter of a task is its input, whatever it is called."""
     asks = Asks.of(task)
-    leading = () if asks.first in TASK_NAMES else (asks.first,)
-    for name in asks.unknown(TASK_NAMES.union(leading)):
+    leading = () if asks.first in custom_tasks.NAMES else (asks.first,)
+    for name in asks.unknown(custom_tasks.NAMES.union(leading)):
         if not available(name):
-            raise _unknown_parameter(f"The task {name_of(task)!r}", name, TASK_NAMES)
+            raise _unknown_parameter(f"The task {name_of(task)!r}", name, custom_tasks.NAMES)
         yield name
 
 

@@ -20,8 +20,9 @@ from roadtest.cassette.faults import FaultySession
 from roadtest.cassette.redact import Redactor, redact_jsonl
 from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.server import Mount, shared
+from roadtest.cassette.wire import Answer, Refuse, Request
 from roadtest.claude_code import ClaudeCode
-from roadtest.errors import UsageError
+from roadtest.errors import CassetteError, UsageError
 from roadtest.isolation import (
     Cancel,
     Finished,
@@ -32,7 +33,7 @@ from roadtest.isolation import (
     protective_settings,
     run_process,
 )
-from roadtest.results import Run
+from roadtest.results import Played, Run
 
 DUMMY_KEY = "roadtest-needs-no-key"
 
@@ -130,6 +131,18 @@ def context_of(task: ClaudeCode, prompt: str, workspace: Path, base: Path) -> ca
     return cassette.fingerprint(workspace, prompt=prompt, options=task.model_options(), plugins=plugins)
 
 
+class NoModel:
+    """The model's side where there is none: says so to whoever asks."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.asked = False
+
+    def answer(self, request: Request) -> Answer:
+        self.asked = True
+        return Refuse(self.problem)
+
+
 class Conversation:
     """Each ``send`` is one run of ``claude``; the second and later ones resume the session of the first."""
 
@@ -140,6 +153,8 @@ class Conversation:
         self._stack = stack
         self._session_id = str(uuid.uuid4())
         self._cassette: cassette.CassetteSession | None = None
+        self._no_model: NoModel | None = None
+        self._mount: Mount
         self._runs: list[Run] = []
 
     def send(self, prompt: str) -> Run:
@@ -164,6 +179,52 @@ class Conversation:
         self._runs.append(run)
         return run
 
+    @property
+    def workspace(self) -> Path:
+        return self._world.path
+
+    @property
+    def played(self) -> Played:
+        """Where the model's answers come from."""
+        if self._cassette is None:
+            return "scripted" if self._task.script else ""
+        if self._cassette.replaying:
+            return "replayed"
+        return "recorded" if self._cassette.recording else "live"
+
+    def lend(self, prompt: str) -> dict[str, str]:
+        """The environment for a ``claude`` that somebody else starts: its calls are captured, its model is served.
+
+        Where there is nothing to serve, that is held against the run only if it asks.
+        """
+        try:
+            self._serve(prompt)
+        except (CassetteError, UsageError) as problem:
+            self._no_model = NoModel(str(problem))
+            self._mount = self._stack.enter_context(shared().mount(self._no_model))
+        if self._cassette:
+            self._cassette.begin_turn()
+        (self._world.config_dir / "settings.json").write_bytes(msgspec.json.encode(_with_capture({})))
+        return self._environment()
+
+    def take_back(self, run: Run) -> Run:
+        """Add to somebody else's run what we saw of it."""
+        captured = capture.read(self._place.capture_folder)
+        run = msgspec.structs.replace(
+            run,
+            workspace=run.workspace or self._world.path,
+            diff=run.diff or self._world.diff(),
+            changed_files=self._world.changed_files() if run.changed_files is None else run.changed_files,
+            drift=self._cassette.drift if self._cassette else run.drift,
+            notes=run.notes if self._no_model else [*run.notes, *self._notes()],
+            invalid=run.invalid or "\n".join(self._doubts_of_surroundings()),
+        )
+        if captured.active and not run.trajectory:
+            run.trajectory = captured.trajectory
+            run.session_id = run.session_id or captured.lifecycle[0].session_id
+        self._runs.append(run)
+        return run
+
     def keep_recording(self) -> None:
         """Save what was recorded, unless a run in it proves nothing: that would be replayed for ever."""
         worth_keeping = self._runs and not any(run.invalid or run.timed_out for run in self._runs)
@@ -173,7 +234,7 @@ class Conversation:
     def _serve(self, prompt: str) -> None:
         session = _model_side(self._task, self._place, self._world, prompt, self._session_id)
         self._served = FaultySession(session, self._task.faults)
-        self._mount: Mount = self._stack.enter_context(shared().mount(self._served))
+        self._mount = self._stack.enter_context(shared().mount(self._served))
         if isinstance(session, cassette.CassetteSession):
             self._cassette = session
             self._stack.enter_context(answering(Endpoint(self._mount.base_url)))
@@ -251,14 +312,21 @@ class Conversation:
         warnings = (item.message for item in self._cassette.drift if item.policy == "warn")
         return [*self._served.unplayed, *self._cassette.notes, *warnings]
 
-    def _doubts(self, stream: Stream, finished: Finished) -> Iterator[str]:
-        """Reasons why this run proves nothing, the most telling first."""
+    def _doubts_of_surroundings(self) -> Iterator[str]:
         for target in self._mount.egress:
             yield f"the run tried to leave the machine: {target}"
+        if self._cassette and self._cassette.problem:
+            yield self._cassette.problem
+        if self._no_model and self._no_model.asked:
+            yield self._no_model.problem
+
+    def _doubts(self, stream: Stream, finished: Finished) -> Iterator[str]:
+        """Reasons why this run proves nothing, the most telling first."""
+        yield from self._doubts_of_surroundings()
         if finished.cancelled:
             yield "the run was cancelled"
         elif self._cassette and self._cassette.problem:
-            yield self._cassette.problem
+            return
         elif stream.api_error:
             yield f"the model could not be asked: {stream.api_error}"
         elif self._cassette and self._cassette.unplayed and not finished.timed_out:

@@ -22,7 +22,7 @@ import pytest
 from roadtest import __version__
 from roadtest.cassette.redact import Redactor
 from roadtest.config import Settings
-from roadtest.errors import RoadtestError
+from roadtest.errors import RoadtestError, UsageError
 from roadtest.execution import Execution
 from roadtest.installation import find_claude
 from roadtest.record import RecordWriter, git_state, now, read_record
@@ -86,6 +86,7 @@ class EvalSession:
         self.spent = 0.0
         self._groups: dict[GroupKey, Group] = {}
         self._test_ids: set[str] = set()
+        self._cassettes: dict[Path, str] = {}
         self._lock = threading.Lock()
         self._former_handler: Any = None
 
@@ -146,6 +147,14 @@ class EvalSession:
             test_id = f"{wanted}.{number}"
         self._test_ids.add(test_id)
         return test_id
+
+    def claim_cassettes(self, folder: Path, suite: str) -> None:
+        """Two suites that recorded into the same folder would overwrite each other."""
+        other = self._cassettes.setdefault(folder, suite)
+        if other != suite:
+            raise UsageError(
+                f"{suite} and {other} would share the cassettes in {folder}.", hint="rename one of the suites"
+            )
 
     def group(self, key: GroupKey, trials: Trials, pass_if: PassIf) -> Group:
         return self._groups.setdefault(key, Group(trials, pass_if))

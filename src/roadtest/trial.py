@@ -6,9 +6,7 @@ Nothing raised by a task or a scorer gets past this module: it becomes a verdict
 from __future__ import annotations
 
 import math
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,21 +14,17 @@ from time import monotonic
 from typing import Any
 
 import msgspec
-import pytest
 
-from roadtest import capture
-from roadtest.calling import Asks, call_by_name, name_of
+from roadtest.calling import call_by_name, name_of
 from roadtest.cases import Case
 from roadtest.claude_code import ClaudeCode
+from roadtest.custom_tasks import Broken, perform
 from roadtest.errors import EnvironmentProblem, InvalidRun, RoadtestError
-from roadtest.evals import TASK_NAMES, Scorer, Suite, Task
-from roadtest.isolation import Workspace, open_world
+from roadtest.evals import Scorer, Suite, Task
 from roadtest.record import now
-from roadtest.results import CaseResult, Run, Score
+from roadtest.results import CaseResult, Played, Run, Score
 from roadtest.runner import Place, converse
 from roadtest.statistics import PassIf, Verdict
-
-_OURS = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +50,11 @@ class Trial:
     def cassette(self) -> Path:
         return self.suite.cassette(self.case, self.variant, self.number if self.of > 1 else None)
 
-    @property
-    def cassette_name(self) -> str:
-        """The cassette's folder as the eval file is named."""
+    def _shown_cassette(self) -> str:
+        """The folder of the recording as people would write it; empty where there is none by design."""
+        task = self.task
+        if not isinstance(task, ClaudeCode) or task.script:
+            return ""
         return (Path(self.file).parent / self.cassette.relative_to(self.suite.file.parent)).as_posix()
 
     def result(self, verdict: Verdict, **known: Any) -> CaseResult:
@@ -78,6 +74,7 @@ class Trial:
             expected=self.case.expected,
             threshold=self.suite.threshold,
             verdict=verdict,
+            cassette=self._shown_cassette(),
             **known,
         )
 
@@ -99,11 +96,12 @@ def _attempt(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> CaseRes
     runs: list[Run] = []
     passed: list[bool] = []
     keep = bool(place.keep_workspace)
-    place = replace(place, keep_workspace=lambda: keep and not any(passed))
+    place = replace(place, cassette=trial.cassette, keep_workspace=lambda: keep and not any(passed))
     try:
-        with _performed(trial, place, fixtures) as run:
+        with _performed(trial, place, fixtures) as (run, played):
             runs.append(run)
             result = _examine(trial, run, fixtures)
+            result.played = played
             passed.append(result.verdict == "passed")
             return result
     except Exception as problem:  # noqa: BLE001 - a task may raise anything
@@ -144,19 +142,8 @@ def _blame(problem: Exception) -> dict[str, Any]:
         return {"verdict": "invalid", "reason": str(problem)}
     if isinstance(problem, RoadtestError):
         return {"verdict": "error", "reason": str(problem)}
-    broken = problem if isinstance(problem, _Broken) else _Broken("roadtest", problem)
+    broken = problem if isinstance(problem, Broken) else Broken("roadtest", problem)
     return {"verdict": "error", "reason": str(broken), "traceback": broken.traceback}
-
-
-class _Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and nobody else sees it
-    """Code of the user raised; keeps the traceback from where their code begins."""
-
-    def __init__(self, who: str, problem: BaseException) -> None:
-        super().__init__(f"{who} raised {type(problem).__name__}: {problem}")
-        theirs = problem.__traceback__
-        while theirs and theirs.tb_frame.f_code.co_filename.startswith(_OURS):
-            theirs = theirs.tb_next
-        self.traceback = "".join(traceback.format_exception(type(problem), problem, theirs))
 
 
 def score(
@@ -184,7 +171,7 @@ def _score(scorer: Scorer, values: Mapping[str, Any]) -> Score:
     except RoadtestError:
         raise
     except Exception as problem:
-        raise _Broken(f"the scorer {name}", problem) from problem
+        raise Broken(f"the scorer {name}", problem) from problem
     return _as_score(answer, name)
 
 
@@ -193,119 +180,20 @@ def _as_score(answer: Any, name: str) -> Score:
         return msgspec.structs.replace(answer, name=answer.name or name)
     if isinstance(answer, bool | int | float) and 0 <= answer <= 1 and not math.isnan(answer):
         return Score(float(answer), name=name)
-    raise _Broken(
+    raise Broken(
         f"the scorer {name}",
         TypeError(f"it returned {answer!r}, not a Score, a number from 0 to 1 or a bool"),
     )
 
 
 @contextmanager
-def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Iterator[Run]:
-    """The run of the task, while its workspace is still there."""
+def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Iterator[tuple[Run, Played]]:
+    """The run of the task, while its workspace is still there, and where its model came from."""
     task = trial.task
     if isinstance(task, ClaudeCode):
-        with converse(task, replace(place, cassette=trial.cassette)) as conversation:
-            yield conversation.send(trial.case.input)
-    else:
-        with _custom(task, trial, place, fixtures) as run:
-            yield run
-
-
-@contextmanager
-def _custom(
-    task: Callable[..., Any], trial: Trial, place: Place, fixtures: Mapping[str, Any]
-) -> Iterator[Run]:
-    asks = Asks.of(task)
-    values = {**fixtures, "input": trial.case.input, "case": trial.case, "variant": trial.variant}
-    leading = () if asks.first in TASK_NAMES or not asks.first else (trial.case.input,)
-    if not {"workspace", "env"} & {*asks.required, *asks.optional}:
-        yield _called(task, values, leading, trial, place)
+        with converse(task, place) as conversation:
+            yield conversation.send(trial.case.input), conversation.played
         return
-    world = open_world(
-        Workspace.empty(),
-        base=place.base,
-        test_id=place.test_id,
-        output_dir=place.output_dir,
-        keep=place.keep_workspace,
-        env={},
-        pass_env=(),
-    )
-    with world as opened:
-        values |= {"workspace": opened.path, "env": opened.environment()}
-        run = _called(task, values, leading, trial, place)
-        run.workspace = run.workspace or opened.path
-        changes = opened.changes()
-        run.diff = run.diff or changes.diff
-        if run.changed_files is None:
-            run.changed_files = list(changes.files)
-        yield _with_captured_calls(run, place)
-
-
-def _called(
-    task: Callable[..., Any], values: Mapping[str, Any], leading: Sequence[Any], trial: Trial, place: Place
-) -> Run:
-    started = monotonic()
-    outcome = _Outcome()
-    thread = threading.Thread(
-        target=outcome.of,
-        args=(lambda: call_by_name(task, values, *leading),),
-        name="roadtest-task",
-        daemon=True,
-    )
-    thread.start()
-    if not outcome.within(trial.suite.timeout, place):
-        return Run(timed_out=True, duration_s=monotonic() - started, test_id=place.test_id)
-    answer = outcome.value(f"the task {name_of(task)}")
-    run = answer if isinstance(answer, Run) else Run(output=answer) if isinstance(answer, str) else None
-    if run is None:
-        raise _Broken(f"the task {name_of(task)}", TypeError(f"it returned {answer!r}, not a text or a Run"))
-    return msgspec.structs.replace(
-        run, duration_s=run.duration_s or monotonic() - started, test_id=run.test_id or place.test_id
-    )
-
-
-class _Outcome:
-    """What a thread came to. Python cannot end a thread, so one that takes too long is left alone instead."""
-
-    def __init__(self) -> None:
-        self._settled = threading.Event()
-        self._finished = False
-        self._value: Any = None
-        self._problem: BaseException | None = None
-
-    def of(self, function: Callable[[], Any]) -> None:
-        try:
-            self._value = function()
-        except BaseException as problem:  # noqa: BLE001 - it is raised again where the task was asked for
-            self._problem = problem
-        self._finished = True
-        self._settled.set()
-
-    def within(self, seconds: float | None, place: Place) -> bool:
-        """Wait; False when the time ran out. A call to stop is an InvalidRun."""
-        if place.cancel is None:
-            return self._settled.wait(seconds)
-        with place.cancel.calling(self._settled.set):
-            in_time = self._settled.wait(seconds)
-        if in_time and not self._finished:
-            raise InvalidRun("the run was cancelled")
-        return in_time
-
-    def value(self, who: str) -> Any:
-        if isinstance(self._problem, RoadtestError | pytest.skip.Exception):
-            raise self._problem
-        if self._problem is not None:
-            raise _Broken(who, self._problem) from self._problem
-        return self._value
-
-
-def _with_captured_calls(run: Run, place: Place) -> Run:
-    """A task that started Claude Code with the given environment may have had its calls captured."""
-    captured = capture.read(place.capture_folder)
-    if len(run.trajectory) or not captured.active:
-        return run
-    sessions = [event.session_id for event in captured.lifecycle]
-    sessions += [event.session_id for event in captured.events]
-    return msgspec.structs.replace(
-        run, trajectory=captured.trajectory, session_id=run.session_id or next(filter(None, sessions), "")
-    )
+    values = {**fixtures, "input": trial.case.input, "case": trial.case, "variant": trial.variant}
+    with perform(task, values, place, trial.suite.timeout) as performed:
+        yield performed
