@@ -39,11 +39,12 @@ class SuiteCollector(pytest.Collector):
         suite.check()
         trials, pass_if = suite.plan(self.evals.settings.trials)
         fixtures = suite.fixtures(self._has_fixture)
-        self.evals.claim_cassettes(suite.cassettes, self.nodeid)
         _mark(self, suite.tags, suite.marks)
         if reason := suite.skip_reason():
             self.add_marker(pytest.mark.skip(reason=reason))
         for case in suite.cases():
+            if suite.records(case):
+                self.evals.claim_cassettes(suite.cassettes, self.nodeid)
             for variant in suite.variants or ("",):
                 group = self.evals.group((self.nodeid, case.name, variant), trials, pass_if)
                 for number in range(1, trials.max + 1):

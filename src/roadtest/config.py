@@ -121,6 +121,12 @@ def _truth(text: str) -> bool:
     return values[text.lower()]
 
 
+def _report(text: str) -> Path:
+    if not text.lower().endswith((".html", ".json", ".md")):
+        raise ValueError(text)
+    return Path(text)
+
+
 OPTIONS = (
     Option(
         "cassettes",
@@ -212,6 +218,8 @@ def resolve(
         values["max_cost"] /= processes
     values["llm_judge"] = _judge(environ)
     values["output_dir"] = root / values.get("output_dir", Settings.output_dir)
+    if "eval_report" in values:
+        values["eval_report"] = Path.cwd() / values["eval_report"]
     return Settings(root=root, run_id=run_id or _run_id(environ), **values)
 
 

@@ -52,8 +52,9 @@ def perform(
 
 
 def _call(task: Callable[..., Any], values: Mapping[str, Any], place: Place, timeout: float | None) -> Run:
-    first = Asks.of(task).first
-    leading = [values["input"]] if first and first not in NAMES else []
+    asks = Asks.of(task)
+    named = asks.first in NAMES and asks.first in (*asks.required, *asks.optional)
+    leading = [values["input"]] if asks.first and not named else []
     outcome, started = _Outcome(lambda: call_by_name(task, values, *leading)), monotonic()
     if not outcome.within(timeout, place):
         return Run(timed_out=True, duration_s=monotonic() - started, test_id=place.test_id)

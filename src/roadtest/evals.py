@@ -129,6 +129,11 @@ class Suite:
             task = replace(task, timeout=min(task.timeout, self.timeout))
         return first_choice_only(task) if self.routing_only else task
 
+    def records(self, case: Case) -> bool:
+        """Does this case have a recording of its own?"""
+        task = self.task_for(case, "")
+        return isinstance(task, ClaudeCode) and task.script is None
+
     @property
     def cassettes(self) -> Path:
         """The folder of all its recordings, beside the eval file."""

@@ -204,17 +204,18 @@ class Conversation:
             self._mount = self._stack.enter_context(shared().mount(self._no_model))
         if self._cassette:
             self._cassette.begin_turn()
-        (self._world.config_dir / "settings.json").write_bytes(msgspec.json.encode(_with_capture({})))
+        settings = capture.hook_settings(compile_in=self._world.home)
+        (self._world.config_dir / "settings.json").write_bytes(msgspec.json.encode(settings))
         return self._environment()
 
     def take_back(self, run: Run) -> Run:
         """Add to somebody else's run what we saw of it."""
-        captured = capture.read(self._place.capture_folder)
+        captured, changes = capture.read(self._place.capture_folder), self._world.changes()
         run = msgspec.structs.replace(
             run,
             workspace=run.workspace or self._world.path,
-            diff=run.diff or self._world.diff(),
-            changed_files=self._world.changed_files() if run.changed_files is None else run.changed_files,
+            diff=run.diff or changes.diff,
+            changed_files=list(changes.files) if run.changed_files is None else run.changed_files,
             drift=self._cassette.drift if self._cassette else run.drift,
             notes=run.notes if self._no_model else [*run.notes, *self._notes()],
             invalid=run.invalid or "\n".join(self._doubts_of_surroundings()),

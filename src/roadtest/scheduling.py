@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from roadtest.collection import EvalItem
+from roadtest.execution import Stopped
 from roadtest.report.junit import properties
 from roadtest.report.live import Progress
 from roadtest.results import CaseResult
@@ -56,10 +57,10 @@ class Schedule:
         """Have the trial run, if it has not yet, and everything else that can start by now; then wait for it."""
         if item.group.decided:
             pytest.skip(f"not needed: {item.group}")
+        self._start_ahead()
         if item.nodeid not in self._evals.execution:
             job = self._evals.job(item.trial, item.test_id, item.funcargs)
             self._evals.execution.submit(item.nodeid, job)
-        self._start_ahead()
         result = self._wait(item.nodeid)
         if result is None:
             pytest.skip(f"not needed: {item.group}")
@@ -85,7 +86,10 @@ class Schedule:
         while self._live and not self._evals.execution.settled(key, within=REDRAW):
             self._live.draw()
         self._live.clear()
-        return self._evals.execution.result(key)
+        try:
+            return self._evals.execution.result(key)
+        except Stopped as stopped:
+            pytest.skip(str(stopped))
 
     def _start_ahead(self) -> None:
         execution = self._evals.execution
@@ -98,7 +102,7 @@ class Schedule:
             group = members[0].group
             jobs = {item.nodeid: self._evals.job(item.trial, item.test_id, _values(item)) for item in members}
             if group.joint and group.trials.stop_when_decided:
-                execution.submit_in_turn(jobs, group.would_decide)
+                execution.submit_in_turn(jobs, group.decider())
             else:
                 for key, job in jobs.items():
                     execution.submit(key, job)

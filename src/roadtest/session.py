@@ -23,7 +23,7 @@ from roadtest import __version__
 from roadtest.cassette.redact import Redactor
 from roadtest.config import Settings
 from roadtest.errors import RoadtestError, UsageError
-from roadtest.execution import Execution
+from roadtest.execution import Execution, Stopped
 from roadtest.installation import find_claude
 from roadtest.record import RecordWriter, git_state, now, read_record
 from roadtest.results import CaseResult, RecordHeader
@@ -60,9 +60,12 @@ class Group:
         decide = self.pass_if.decide_early if self.trials.stop_when_decided else self.pass_if.decide
         return decide(tally.passed, tally.failed, self.trials.max)
 
-    def would_decide(self, results: Sequence[CaseResult]) -> bool:
-        """Is the question settled by these results?"""
-        return bool(results) and decided([result.verdict for result in results], self.trials, self.pass_if)
+    def decider(self) -> Callable[[Sequence[CaseResult]], bool]:
+        """Tells whether further results, after those known by now, settle the question."""
+        known = list(self.verdicts)
+        return lambda results: decided(
+            [*known, *(result.verdict for result in results)], self.trials, self.pass_if
+        )
 
     def __str__(self) -> str:
         tally = Tally.of(self.verdicts)
@@ -165,7 +168,10 @@ class EvalSession:
                 place = self.place(test_id, trial.suite.file.parent)
             except RoadtestError as problem:
                 return trial.result("invalid", reason=str(problem), started_at=now())
-            return run_trial(trial, place, fixtures)
+            result = run_trial(trial, place, fixtures)
+            if self.execution.cancel.is_set() and result.verdict == "invalid":
+                raise Stopped(f"not run to its end: {self.stopped}")
+            return result
 
         return run
 

@@ -52,8 +52,7 @@ class Trial:
 
     def _shown_cassette(self) -> str:
         """The folder of the recording as people would write it; empty where there is none by design."""
-        task = self.task
-        if not isinstance(task, ClaudeCode) or task.script:
+        if not self.suite.records(self.case):
             return ""
         return (Path(self.file).parent / self.cassette.relative_to(self.suite.file.parent)).as_posix()
 
