@@ -121,12 +121,6 @@ def _truth(text: str) -> bool:
     return values[text.lower()]
 
 
-def _report(text: str) -> Path:
-    if not text.lower().endswith((".html", ".json", ".md")):
-        raise ValueError(text)
-    return Path(text)
-
-
 OPTIONS = (
     Option(
         "cassettes",
