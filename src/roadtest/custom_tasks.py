@@ -16,7 +16,7 @@ import pytest
 from roadtest.calling import Asks, call_by_name, name_of
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import InvalidRun, RoadtestError
-from roadtest.results import Played, Run
+from roadtest.results import Run
 from roadtest.runner import Place, converse
 
 NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
@@ -39,16 +39,16 @@ class Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and n
 @contextmanager
 def perform(
     task: Callable[..., Any], values: Mapping[str, Any], place: Place, timeout: float | None
-) -> Iterator[tuple[Run, Played]]:
+) -> Iterator[Run]:
     """The run of a callable; one that asks for a workspace or an environment has both until this ends."""
     asks = Asks.of(task)
     if not {"workspace", "env"} & {*asks.required, *asks.optional}:
-        yield _call(task, values, place, timeout), ""
+        yield _call(task, values, place, timeout)
         return
     with converse(ClaudeCode(), place) as conversation:
         env = conversation.lend(str(values["input"]))
         values = {**values, "workspace": conversation.workspace, "env": env}
-        yield conversation.take_back(_call(task, values, place, timeout)), conversation.played
+        yield conversation.take_back(_call(task, values, place, timeout))
 
 
 def _call(task: Callable[..., Any], values: Mapping[str, Any], place: Place, timeout: float | None) -> Run:

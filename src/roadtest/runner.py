@@ -33,7 +33,7 @@ from roadtest.isolation import (
     protective_settings,
     run_process,
 )
-from roadtest.results import Played, Run
+from roadtest.results import Run
 
 DUMMY_KEY = "roadtest-needs-no-key"
 
@@ -183,15 +183,6 @@ class Conversation:
     def workspace(self) -> Path:
         return self._world.path
 
-    @property
-    def played(self) -> Played:
-        """Where the model's answers come from."""
-        if self._cassette is None:
-            return "scripted" if self._task.script else ""
-        if self._cassette.replaying:
-            return "replayed"
-        return "recorded" if self._cassette.recording else "live"
-
     def lend(self, prompt: str) -> dict[str, str]:
         """The environment for a ``claude`` that somebody else starts: its calls are captured, its model is served.
 
@@ -217,6 +208,7 @@ class Conversation:
             diff=run.diff or changes.diff,
             changed_files=list(changes.files) if run.changed_files is None else run.changed_files,
             drift=self._cassette.drift if self._cassette else run.drift,
+            played=self._cassette.played if self._cassette else run.played,
             notes=run.notes if self._no_model else [*run.notes, *self._notes()],
             invalid=run.invalid or "\n".join(self._doubts_of_surroundings()),
         )

@@ -22,7 +22,7 @@ from roadtest.custom_tasks import Broken, perform
 from roadtest.errors import EnvironmentProblem, InvalidRun, RoadtestError
 from roadtest.evals import Scorer, Suite, Task
 from roadtest.record import now
-from roadtest.results import CaseResult, Played, Run, Score
+from roadtest.results import CaseResult, Run, Score
 from roadtest.runner import Place, converse
 from roadtest.statistics import PassIf, Verdict
 
@@ -85,9 +85,7 @@ def run_trial(trial: Trial, place: Place, fixtures: Mapping[str, Any] | None = N
     result.started_at = started_at
     result.duration_s = monotonic() - started
     result.folder = place.test_id.partition("/")[2]
-    if result.run and result.run.played:
-        result.played = result.run.played
-        result.cassette = trial.cassette_name if result.played in {"replayed", "recorded"} else ""
+    result.played = result.run.played if result.run else ""
     return result
 
 
@@ -97,10 +95,9 @@ def _attempt(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> CaseRes
     keep = bool(place.keep_workspace)
     place = replace(place, cassette=trial.cassette, keep_workspace=lambda: keep and not any(passed))
     try:
-        with _performed(trial, place, fixtures) as (run, played):
+        with _performed(trial, place, fixtures) as run:
             runs.append(run)
             result = _examine(trial, run, fixtures)
-            result.played = played
             passed.append(result.verdict == "passed")
             return result
     except Exception as problem:  # noqa: BLE001 - a task may raise anything
@@ -186,12 +183,12 @@ def _as_score(answer: Any, name: str) -> Score:
 
 
 @contextmanager
-def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Iterator[tuple[Run, Played]]:
-    """The run of the task, while its workspace is still there, and where its model came from."""
+def _performed(trial: Trial, place: Place, fixtures: Mapping[str, Any]) -> Iterator[Run]:
+    """The run of the task, while its workspace is still there."""
     task = trial.task
     if isinstance(task, ClaudeCode):
         with converse(task, place) as conversation:
-            yield conversation.send(trial.case.input), conversation.played
+            yield conversation.send(trial.case.input)
         return
     values = {**fixtures, "input": trial.case.input, "case": trial.case, "variant": trial.variant}
     with perform(task, values, place, trial.suite.timeout) as performed:
