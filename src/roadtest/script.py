@@ -105,8 +105,10 @@ class Script:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Script:
-        """Turns from a YAML or JSON file; docs/how-to/scripted-model.md shows its form."""
-        return cls(*_read_turns(Path(path)))
+        """Turns from a YAML or JSON file, or from the folder of a cassette; docs/how-to/scripted-model.md shows how."""
+        from roadtest.script_files import read_turns  # noqa: PLC0415 - few scripts are files, and it needs this module
+
+        return cls(*read_turns(Path(path)))
 
 
 def say(text: str) -> Say:
@@ -180,62 +182,3 @@ def as_step(item: Any, where: str) -> Step:
     if not parts:
         raise UsageError(f"{where} is empty.", hint='use script.say("") for an empty answer')
     return Turn(parts)
-
-
-def _read_turns(path: Path) -> list[Written]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(
-            f"The script {path} cannot be read: {problem}.", hint="give the path of a YAML file"
-        ) from None
-    import yaml  # noqa: PLC0415 - only scripts in files need it
-
-    try:
-        entries = yaml.safe_load(text)  # JSON is YAML too
-    except yaml.YAMLError as problem:
-        raise UsageError(
-            f"The script {path} is not valid YAML: {problem}", hint="see what the line says"
-        ) from None
-    if not isinstance(entries, list) or not entries:
-        raise UsageError(f"The script {path} holds no list of turns.", hint="begin each turn with '- '")
-    return [_read_turn(entry, f"{path}, turn {number}") for number, entry in enumerate(entries, 1)]
-
-
-def _read_turn(entry: Any, where: str) -> Written:
-    if isinstance(entry, list):
-        return [_read_part(part, where) for part in entry]
-    if isinstance(entry, dict) and "fault" in entry:
-        failing: Fault = _build(fault, "fault", entry, where)
-        return failing
-    return _read_part(entry, where)
-
-
-def _read_part(entry: Any, where: str) -> Part:
-    if isinstance(entry, str):
-        return Say(entry)
-    builders: dict[str, Callable[..., Part]] = {
-        "say": say,
-        "think": think,
-        "call": lambda tool, args=None: Call(tool, args or {}),
-        "block": Block,
-        "delegate": lambda agent, prompt, turns, args=None: delegate(
-            agent, prompt, [_read_turn(item, f"{where}, subagent {agent}") for item in turns], **(args or {})
-        ),
-    }
-    for name, builder in builders.items():
-        if isinstance(entry, dict) and name in entry:
-            part: Part = _build(builder, name, entry, where)
-            return part
-    raise UsageError(
-        f"{where} is {entry!r}, which says nothing.", hint=f"a text, or one of {', '.join(builders)}"
-    )
-
-
-def _build(builder: Callable[..., Any], name: str, entry: Mapping[str, Any], where: str) -> Any:
-    try:
-        return builder(entry[name], **{key: value for key, value in entry.items() if key != name})
-    except TypeError as problem:
-        raise UsageError(
-            f"{where}: {name} is written wrong: {problem}.", hint="see the how-to on scripts"
-        ) from None

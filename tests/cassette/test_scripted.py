@@ -305,6 +305,46 @@ def test_mistakes_in_a_file_are_told_with_file_and_turn(tmp_path: Path, content:
     assert said in str(problem.value)
 
 
+def test_a_cassette_as_a_script(tmp_path: Path) -> None:
+    """The answers of a cassette are played whatever is asked; lanes, errors and odd blocks come along."""
+
+    def write(name: str, value: Any) -> None:
+        (tmp_path / name).write_bytes(msgspec.json.encode(value))
+
+    spawn = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "Agent",
+        "input": {"subagent_type": "a", "prompt": "Look"},
+    }
+    write("metadata.json", {"format": 1, "lanes": {"agent-1": {"spawned_by": "toolu_1"}}})
+    write("response-1.json", {"error": {"status": 503, "body": {}, "headers": {"retry-after": "2"}}})
+    write(
+        "response-2.json",
+        {"message": {"content": [spawn], "stop_reason": "tool_use", "usage": {"output_tokens": 4}}},
+    )
+    write("request-3.json", {"lane": "agent-1"})
+    write("response-3.json", {"message": {"content": text("inside")}})
+    write("response-10.json", {"message": {"content": [{"type": "redacted_thinking", "data": "x"}]}})
+    session = ScriptSession(script.Script.from_file(tmp_path), {})
+
+    failed, spawning, inside, last = play(session, asks(), asks(), asks("Look", "A"), asks())
+    assert (failed.status, failed.headers["retry-after"]) == (503, "2")
+    assert spawning[0]["input"] == spawn["input"]
+    assert inside == text("inside")
+    assert last == [{"type": "redacted_thinking", "data": "x"}]
+    assert session.unplayed == []
+
+
+def test_a_folder_that_holds_no_cassette(tmp_path: Path) -> None:
+    """A folder without answers, or with one that is broken, is an error that names it."""
+    with pytest.raises(UsageError, match=r"no response-1\.json"):
+        script.Script.from_file(tmp_path)
+    (tmp_path / "response-1.json").write_text("{")
+    with pytest.raises(UsageError, match=r"response-1\.json cannot be read"):
+        script.Script.from_file(tmp_path)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A missing file is an error that names it."""
     with pytest.raises(UsageError, match=r"nowhere\.yaml cannot be read"):
