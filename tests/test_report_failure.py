@@ -116,6 +116,14 @@ def test_a_headline_tells_verdict_and_case(result: CaseResult, line: str) -> Non
     assert headline(result, PLAIN) == line
 
 
+def test_a_missing_cassette_says_how_to_record_it() -> None:
+    """What was never played is recorded, not rewritten."""
+    result = a_result("new", "invalid", reason="There is no cassette.", played="")
+    assert command_lines(result, "r", PLAIN)[-1] == (
+        "record it   pytest 'evals/test_search.py::file search::new' --cassettes=record"
+    )
+
+
 def test_commands_are_quoted_for_the_shell() -> None:
     """Names with quotes and brackets can be pasted as they are."""
     result = a_result("it's", node_id="t.py::s::it's[haiku-trial-2]", cassette="")

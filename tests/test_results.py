@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
+from roadtest.plain import to_plain
 from roadtest.results import (
     FORMAT,
     CaseResult,
@@ -25,7 +26,6 @@ from roadtest.results import (
     Usage,
     from_json,
     to_json,
-    to_plain,
 )
 from roadtest.trajectory import Trajectory
 
@@ -140,6 +140,7 @@ class Awkward:
         (b"caf\xc3\xa9", "café"),
         (Path("/a/b"), "/a/b"),
         (Awkward(), "<Awkward>"),
+        ({Awkward(): 1}, {"<Awkward>": 1}),
         (float("nan"), None),
         ([ToolCall(name="Read")], [{"name": "Read", "args": {}, "id": "", "status": "ok"}]),
     ],
@@ -147,6 +148,14 @@ class Awkward:
 def test_whatever_a_scorer_returns_can_be_written(value: Any, plain: Any) -> None:
     """Details that JSON has no form for become text instead of losing the case."""
     assert msgspec.json.decode(msgspec.json.encode(to_plain(value))) == plain
+
+
+def test_what_contains_itself_comes_to_an_end() -> None:
+    """Details that lead back to themselves are written as far as anyone would read."""
+    endless: dict[str, Any] = {}
+    endless["again"] = [endless]
+    written = msgspec.json.encode(to_plain(endless))
+    assert written.count(b"again") == 50
 
 
 @given(results)

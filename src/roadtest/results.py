@@ -7,7 +7,7 @@ is all of them with the settings they ran under. Each is JSON through ``to_json`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -15,6 +15,7 @@ import msgspec
 
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
+from roadtest.plain import to_plain
 from roadtest.statistics import Tally, Verdict
 from roadtest.trajectory import Trajectory
 
@@ -281,48 +282,3 @@ def _decode(kind: type, value: Any) -> Any:
     if kind is Path:
         return Path(value)
     raise NotImplementedError
-
-
-def _same(text: str) -> str:
-    return text
-
-
-def to_plain(value: Any, text: Callable[[str], str] = _same) -> Any:  # noqa: PLR0911 - one for each kind of value
-    """The value in terms of JSON, each string passed through ``text``.
-
-    Nothing makes it fail, because details and metadata are the user's own: an object that JSON has no form
-    for becomes its text, a broken character a question mark.
-    """
-    match value:
-        case None | bool() | float():
-            return value
-        case int():
-            return value if -(2**63) <= value < 2**64 else str(value)
-        case str():
-            return text(value).encode("utf-8", "replace").decode()
-        case msgspec.Struct():
-            return {name: to_plain(item, text) for name, item in _fields(value)}
-        case Mapping():
-            return {to_plain(str(key), text): to_plain(item, text) for key, item in value.items()}
-        case list() | tuple() | Trajectory():
-            return [to_plain(item, text) for item in value]
-        case set() | frozenset():
-            return sorted((to_plain(item, text) for item in value), key=repr)
-        case bytes():
-            return to_plain(value.decode("utf-8", "replace"), text)
-    return to_plain(_describe(value), text)
-
-
-def _fields(struct: msgspec.Struct) -> Iterator[tuple[str, Any]]:
-    """Name and value of each field; of the many small structs only those that say something."""
-    for name in struct.__struct_fields__:
-        value = getattr(struct, name)
-        if value is not None or not struct.__struct_config__.omit_defaults:
-            yield name, value
-
-
-def _describe(value: object) -> str:
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001 - a user's object may do anything, the record is written all the same
-        return f"<{type(value).__name__}>"

@@ -12,9 +12,10 @@ from typing import Any, BinaryIO
 import msgspec
 
 from roadtest.errors import EnvironmentProblem, UsageError
+from roadtest.plain import to_plain
 from roadtest.record.journal import JOURNAL_NAME, RECORD_NAME, is_held, journals_in, whole_lines
 from roadtest.record.surroundings import now, with_claude
-from roadtest.results import CaseResult, RecordHeader, Run, Totals, to_plain
+from roadtest.results import CaseResult, RecordHeader, Run, Totals
 
 _MESSAGES_KEPT = (20, 180)
 _MESSAGE_TEXT = 16_384

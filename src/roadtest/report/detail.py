@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from roadtest.plain import to_plain
 from roadtest.report.failure import call_lines, command_lines, drift_lines, headline, score_lines
 from roadtest.report.text import Style, indent, money, paragraph, seconds
-from roadtest.results import CaseResult, Run, to_plain
+from roadtest.results import CaseResult, Run
 
 
 def detail_lines(result: CaseResult, run_id: str, style: Style) -> list[str]:

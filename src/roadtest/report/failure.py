@@ -101,12 +101,19 @@ def _section(title: str, lines: list[str], style: Style) -> Iterator[str]:
 
 
 def command_lines(result: CaseResult, run_id: str, style: Style) -> list[str]:
-    """The exact commands to run it again, to look at it and, where a recording is involved, to record it anew."""
-    commands = {
+    known = commands(result, run_id)
+    width = max(map(len, known))
+    return [f"{style.dim(f'{what:<{width}}')}  {text}" for what, text in known.items()]
+
+
+def commands(result: CaseResult, run_id: str) -> dict[str, str]:
+    """How to run it again, to look at it and, where a cassette is involved, to record it."""
+    known = {
         "run again": command("pytest", result.node_id),
         "look at it": command("roadtest", "show", f"{run_id}::{result.title}"),
     }
-    if result.cassette:
-        commands["record anew"] = command("pytest", result.node_id, "--cassettes=rewrite")
-    width = max(map(len, commands))
-    return [f"{style.dim(f'{what:<{width}}')}  {text}" for what, text in commands.items()]
+    if result.cassette and result.played:
+        known["record anew"] = command("pytest", result.node_id, "--cassettes=rewrite")
+    elif result.cassette:
+        known["record it"] = command("pytest", result.node_id, "--cassettes=record")
+    return known

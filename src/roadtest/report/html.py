@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from roadtest.calls import ToolCall
+from roadtest.plain import to_plain
 from roadtest.report.difference import FAULTS, LABELS, differences
+from roadtest.report.failure import commands
 from roadtest.report.groups import CaseGroup, contrasts, suites_of
-from roadtest.report.text import MARKS, command, gain, in_workspace, money, number, percent, seconds
-from roadtest.results import CaseResult, Record, to_plain
+from roadtest.report.text import MARKS, gain, in_workspace, money, number, percent, seconds
+from roadtest.results import CaseResult, Record
 from roadtest.statistics import Tally, Verdict
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ def _environment() -> Environment:
         "FAULTS": FAULTS,
         "tree": tree,
         "differences": lambda score: list(differences(score)),
-        "commands": _commands,
+        "commands": commands,
         "facts": _facts,
         "number": number,
         "anchor": _anchor,
@@ -168,16 +170,6 @@ def _facts(result: CaseResult) -> list[str]:
             if name
         ]
     return [*known, *([result.played] if result.played else [])]
-
-
-def _commands(result: CaseResult, run_id: str) -> dict[str, str]:
-    known = {
-        "run again": command("pytest", result.node_id),
-        "look at it": command("roadtest", "show", f"{run_id}::{result.title}"),
-    }
-    return known | (
-        {"record anew": command("pytest", result.node_id, "--cassettes=rewrite")} if result.cassette else {}
-    )
 
 
 def _diff_kind(line: str) -> str:
