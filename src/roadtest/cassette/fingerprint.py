@@ -18,8 +18,8 @@ from roadtest.cassette.records import Fingerprints
 
 _MEMORY = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
 _PROJECT_FILES = frozenset({".mcp.json"})
-_NOT_SEARCHED = frozenset({".git", ".hg", ".svn", ".trees", ".venv", "__pycache__", "node_modules", "venv"})
-_NOT_CONTEXT = frozenset({".git", "__pycache__", "worktrees"})
+_NOT_CONTEXT = frozenset({".git", ".venv", "__pycache__", "node_modules", "worktrees"})
+_NOT_SEARCHED = _NOT_CONTEXT | {".claude", ".hg", ".svn", ".trees", "venv"}
 _IMPORT = re.compile(r"(?<![\w`])@([^\s`@]+)")
 _DEEPEST_IMPORT = 5
 _LONGEST_VALUE = 80
@@ -69,7 +69,7 @@ def _files(workspace: Path, plugins: Iterable[Path]) -> Iterator[tuple[str, str]
 
 
 def _context_files(workspace: Path) -> Iterator[Path]:
-    for path in _below(workspace, _NOT_SEARCHED | {".claude"}):
+    for path in _below(workspace, _NOT_SEARCHED):
         if path.name in _MEMORY or (path.name in _PROJECT_FILES and path.parent == workspace):
             yield path
     yield from _below(workspace / ".claude", _NOT_CONTEXT)

@@ -25,8 +25,8 @@ class Placeholders:
             self.add(name, value)
 
     def add(self, name: str, value: str) -> None:
-        if not value:
-            return
+        if not value.strip("/"):
+            return  # an empty value, or the root folder, is everywhere
         self._values[name] = value
         if value.startswith("/"):
             self._values[f"{name}_slug"] = re.sub(r"[^A-Za-z0-9]", "-", value)

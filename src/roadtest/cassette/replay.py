@@ -143,20 +143,24 @@ class ReplaySession:
     def _bind(
         self, request: Request, assistant: Json | None, told: News, length: int, harness: Harness
     ) -> LaneState | None:
-        """Give a subagent the first recorded lane that its parent spawned with the same words."""
+        """Give a subagent the first recorded lane that its parent spawned with the same words, if any."""
+        parent, agent_id = self._lanes.parent_of(request), str(request.agent_id)
         place = self._lanes.place(LaneState("unbound"), assistant, length, harness.system)
-        for name in self._tape.subagents(self._lanes.parent_of(request)):
-            first = self._tape.first(name)
-            if (
-                first.number not in self._played
-                and first.request.continues == place.continues
-                and drift.same_text(first.request.new.text, told.text, self._reader.volatile)
-            ):
-                agent_id = str(request.agent_id)
-                self._reader.placeholders.add(name, agent_id)
-                self._live[name] = LiveValues(self._live.get(self._lanes.parent_of(request)))
-                return self._lanes.bind(agent_id, name)
-        return None
+        fitting = [
+            first
+            for first in map(self._tape.first, self._tape.subagents(parent))
+            if first.number not in self._played
+            and first.request.continues == place.continues
+            and drift.same_text(first.request.new.text, told.text, self._reader.volatile)
+        ]
+        if not fitting:
+            return None
+        # Agents of several types may be given the same words; their system prompts tell them apart.
+        first = min(fitting, key=lambda one: one.request.harness != harness)
+        name = first.request.lane
+        self._reader.placeholders.add(name, agent_id)
+        self._live[name] = LiveValues(self._live.get(parent))
+        return self._lanes.bind(agent_id, name)
 
     def _decide(self, asked: _Asked) -> Answer:
         outcome = self._continuations.find(asked.lane, asked.place.continues, asked.news)

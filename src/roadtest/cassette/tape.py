@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from roadtest.calls import SPAWNING_TOOLS
 from roadtest.cassette.lanes import MAIN
 from roadtest.cassette.records import Cassette, Exchange, Notice
@@ -62,8 +60,8 @@ class Tape:
         return Counter(self.twin(notice.tool_use_id) for notice in notices)
 
     def _index_twins(self, exchange: Exchange) -> None:
-        firsts: dict[bytes, str] = {}
+        firsts: dict[tuple[str, str], str] = {}
         for tool_use_id, call in exchange.tool_uses.items():
             if call["name"] in SPAWNING_TOOLS:
-                same = msgspec.json.encode([call["name"], call["input"]], order="sorted")
-                self._twins[tool_use_id] = firsts.setdefault(same, tool_use_id)
+                begins = str(call["input"].get("subagent_type")), str(call["input"].get("prompt"))
+                self._twins[tool_use_id] = firsts.setdefault(begins, tool_use_id)
