@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roadtest import script
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
 from roadtest.plain import to_plain
@@ -28,6 +29,7 @@ from roadtest.results import (
     to_json,
 )
 from roadtest.trajectory import Trajectory
+from tests.conftest import RunScript
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(0, 1e6)
@@ -208,3 +210,18 @@ def test_a_conversation_costs_what_its_turns_cost() -> None:
     )
     assert result.cost_usd == 3
     assert result.run is result.runs[1]
+
+
+def test_a_run_of_the_real_claude_code_survives_the_round_trip(run_claude: RunScript) -> None:
+    """Whatever Claude Code streams is read back: calls with results, messages, session, version and changes."""
+    model = script.Script(
+        script.call("Bash", command="echo 'naïve \\x1b[31m' > a.txt; printf '\\377'; exit 3"),
+        script.say("Done… ✓"),
+    )
+    run = run_claude("Go on.", script=model)
+    again = Run.from_json(run.to_json())
+    assert again == run
+    assert again.tools == ["Bash"]
+    assert again.trajectory[0].status == "failed"
+    assert again.claude_version
+    assert again.changed_files == ["a.txt"]

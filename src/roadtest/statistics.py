@@ -173,14 +173,6 @@ class PassIf:
             return f"at least {self.count}"
         return "all" if self.rate is None else f"rate {self.rate!r}"
 
-    def check(self, trials: Trials) -> None:
-        """A rule that so many trials can never fulfil is an error."""
-        if self.needed(trials.max) > trials.max:
-            raise UsageError(
-                f"pass_if asks for {self} passes, and the case is tried {trials.max} times.",
-                hint=f"set trials to {self.count} or more, or pass_if to at most {trials.max}",
-            )
-
     def needed(self, trials: int) -> int:
         """How many of this many trials must pass."""
         if self.count is not None:
