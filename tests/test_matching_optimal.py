@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from roadtest.calls import ToolCall
 from roadtest.matching import ExpectedCall, Rules, call, match
 from roadtest.matching.arguments import ArgsRules
-from roadtest.matching.relation import Relation
+from roadtest.matching.relation import Relation, Table
 from roadtest.matching.solve import longest_common_subsequence, maximum_matching
 from tests.calls_made import made
 
@@ -107,7 +107,7 @@ def test_the_index_finds_what_comparing_each_with_each_finds(
     wanted = [
         one if isinstance(one, ExpectedCall) else ExpectedCall.from_json({"tool": one}) for one in expected
     ]
-    masks = Relation(rules.args, lambda *_: True).masks(wanted, actual)
+    masks = [Table(Relation(rules.args, lambda *_: True), wanted, actual)[i] for i in range(len(wanted))]
     assert [[bool(mask >> j & 1) for j in range(len(actual))] for mask in masks] == table(
         actual, wanted, args
     )
@@ -137,7 +137,7 @@ def test_the_longest_common_subsequence_is_longest(problem: tuple[list[int], int
 def test_the_maximum_matching_is_maximum(problem: tuple[list[int], int]) -> None:
     """Hopcroft and Karp find as many pairs as any assignment has."""
     masks, width = problem
-    pairs = maximum_matching(masks, width)
+    pairs = maximum_matching(masks, len(masks), width)
     assert all(masks[i] >> j & 1 for i, j in pairs)
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     assert len(pairs) == best(
@@ -150,7 +150,7 @@ def test_a_chain_of_swaps_is_followed_to_its_end(size: int) -> None:
     """Where each call but the last accepts two, and the greedy choice is always wrong, all are paired."""
     masks = [0b11 << index for index in range(size - 1)]
     masks = [*masks, 1]
-    assert len(maximum_matching(masks, size)) == size
+    assert len(maximum_matching(masks, size, size)) == size
 
 
 def long_trajectory(seed: int, calls: int = 10_000) -> list[ToolCall]:
@@ -174,7 +174,8 @@ def test_long_trajectories_take_few_comparisons(args: str, other: int) -> None:
     actual, reference = long_trajectory(1), long_trajectory(other)
     expected = [call(one.name, one.args) for one in reference]
     relation = Relation(ArgsRules.build(args), lambda *_: True)
-    masks = relation.masks(expected, actual)
+    found = Table(relation, expected, actual)
+    masks = [found[i] for i in range(len(expected))]
     assert sum(mask.bit_count() for mask in masks) == (10_000 if other == 1 else 0)
     assert relation.comparisons <= 2 * 10_000
 

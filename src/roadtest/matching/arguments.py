@@ -102,7 +102,7 @@ class ArgsRules:
         return cls(_by_mode(mode, "args"), by_tool)
 
     def for_tool(self, name: str) -> ArgsRule:
-        return self.by_tool.get(canonical_tool(name), self.default)
+        return self.by_tool.get(canonical_tool(name), self.default) if self.by_tool else self.default
 
 
 def _by_mode(mode: Any, where: str) -> ArgsRule:

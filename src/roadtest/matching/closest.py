@@ -12,7 +12,6 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from roadtest.calls import ToolCall
 from roadtest.matching.expected import ExpectedCall
-from roadtest.matching.names import ByTool
 from roadtest.matching.solve import Pairs
 from roadtest.matching.values import leaves
 
@@ -32,13 +31,13 @@ def closest_pairs(
     ranked = sorted(
         (-common, abs(i - j), i, j)
         for i in unmade
-        for tool in tools.accepted_by(expected[i].tool)
+        for tool in expected[i].tool.among(tools)
         for j, common in tool.candidates(expected[i], i)
     )
     for _, _, i, j in ranked:
         choices.take(i, j)
     for i in unmade:
-        for tool in tools.accepted_by(expected[i].tool):
+        for tool in expected[i].tool.among(tools):
             choices.take_first(i, tool)
     return choices.pairs
 
@@ -60,11 +59,11 @@ class _Choices:
             self.take(i, tool.untried.popleft())
 
 
-def _by_tool(actual: Sequence[ToolCall], surplus: Sequence[int]) -> ByTool[_LeftOver]:
+def _by_tool(actual: Sequence[ToolCall], surplus: Sequence[int]) -> dict[str, _LeftOver]:
     tools: dict[str, _LeftOver] = defaultdict(_LeftOver)
     for j in surplus:
         tools[actual[j].name].add(j, actual[j])
-    return ByTool(tools.items())
+    return tools
 
 
 class _LeftOver:

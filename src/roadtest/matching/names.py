@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from roadtest.calls import SPAWNING_TOOLS
 from roadtest.errors import UsageError
+
+T = TypeVar("T")
 
 _PLAIN_NAME = re.compile(r"[\w.:/@-]+")
 _GLOB_CHARACTERS = frozenset("*?[")
@@ -31,7 +33,7 @@ class ToolName:
 
     @classmethod
     def exactly(cls, name: str) -> ToolName:
-        return cls(text=name, names=frozenset({canonical_tool(name)}))
+        return cls(text=name, names=_with_other_names([name]))
 
     @classmethod
     def parse(cls, tool: Any, where: str = "tool") -> ToolName:
@@ -48,7 +50,7 @@ class ToolName:
             if not _PLAIN_NAME.fullmatch(part):
                 raise UsageError(f"{where}: {part!r} is not the name of a tool.")
         globs = tuple(part for part in parts if _GLOB_CHARACTERS.intersection(part))
-        return cls(text="|".join(parts), names=frozenset(map(canonical_tool, plain)), globs=globs)
+        return cls(text="|".join(parts), names=_with_other_names(plain), globs=globs)
 
     @classmethod
     def _from_operator(cls, tool: dict[str, Any], where: str) -> ToolName:
@@ -65,30 +67,26 @@ class ToolName:
         raise UsageError(f"{where}: a tool is a name, a list of names, $regex or $glob, not {tool!r}.")
 
     def accepts(self, name: str) -> bool:
-        return (
-            canonical_tool(name) in self.names
-            or any(fnmatchcase(name, glob) for glob in self.globs)
+        return bool(
+            name in self.names
+            or (self.globs and any(fnmatchcase(name, glob) for glob in self.globs))
             or (self.regex is not None and self.regex.search(name) is not None)
         )
+
+    def among(self, tools: Mapping[str, T]) -> list[T]:
+        """What belongs to the accepted ones of some tools."""
+        if self.globs or self.regex is not None:
+            return [item for name, item in tools.items() if self.accepts(name)]
+        return [tools[name] for name in self.names if name in tools]
 
     def __str__(self) -> str:
         return self.text
 
 
-Tools = TypeVar("Tools")
-
-
-class ByTool(dict[str, Tools]):
-    """Something for each tool that was called, to be asked for by what an expectation names."""
-
-    def __init__(self, items: Iterable[tuple[str, Tools]]) -> None:
-        super().__init__(items)
-        self._known: dict[ToolName, list[Tools]] = {}
-
-    def accepted_by(self, tool: ToolName) -> list[Tools]:
-        if tool not in self._known:
-            self._known[tool] = [item for name, item in self.items() if tool.accepts(name)]
-        return self._known[tool]
+def _with_other_names(names: Iterable[str]) -> frozenset[str]:
+    """The names, and for that of the tool that spawns subagents the other one, too."""
+    found = frozenset(names)
+    return found | SPAWNING_TOOLS if found & SPAWNING_TOOLS else found
 
 
 def _strings(tool: Any, where: str) -> list[str]:

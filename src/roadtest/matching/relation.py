@@ -1,13 +1,14 @@
 """Which expected call accepts which actual call, found without comparing each with each.
 
-Equal calls are compared once. Under ``exact``, calls with plain arguments are looked up by value. Under ``superset`` every
-plain scalar that is expected must be found at the same place in the actual arguments, so only the calls that share the
-rarest of them are compared; under ``subset`` it is the other way round. What remains, such as calls that consist of
-regular expressions, is compared in full within one tool, up to ``COMPARISON_LIMIT``.
+Only what is asked for is computed. Calls are looked for among those of the same tool; where these are many, equal calls are
+compared once, and plain arguments are looked up: under ``exact`` by their value, under ``superset`` by the expected scalar
+that the fewest actual calls have at the same place, under ``subset`` the other way round. What remains, such as calls that
+consist of regular expressions, is compared in full within one tool, up to ``COMPARISON_LIMIT``.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,121 @@ from roadtest.calls import SPAWNING_TOOLS, ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching.arguments import ArgsRule, ArgsRules, ByKeys, ByPaths
 from roadtest.matching.expected import ExpectedCall
-from roadtest.matching.names import ByTool
-from roadtest.matching.values import canonical, is_plain, leaves
+from roadtest.matching.values import KeyMode, canonical, is_plain, leaves
 
 COMPARISON_LIMIT = 10_000_000
 """Comparisons of arguments in one match; beyond it the match is refused, never guessed."""
+FEW = 16
+"""So many calls of one tool are compared sooner than indexed."""
 
+Args = dict[str, Any]
+Numbered = list[tuple[int, ToolCall]]
 InsideCheck = Callable[[ExpectedCall, ToolCall], bool]
+
+_SIMPLE: dict[KeyMode, Callable[[Args, Args], bool]] = {
+    "exact": operator.eq,
+    "superset": lambda expected, actual: expected.items() <= actual.items(),
+    "subset": lambda expected, actual: actual.items() <= expected.items(),
+}
+
+
+class Relation:
+    """Decides about pairs of calls under some rules."""
+
+    def __init__(self, rules: ArgsRules, inside: InsideCheck) -> None:
+        self.rules = rules
+        self.comparisons = 0
+        self._inside = inside
+        by_keys = not rules.by_tool and isinstance(rules.default, ByKeys)
+        self._simple = _SIMPLE[rules.default.mode] if by_keys and isinstance(rules.default, ByKeys) else None
+
+    def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
+        return expected.tool.accepts(actual.name) and self.accepts_call_of_tool(expected, actual)
+
+    def accepts_call_of_tool(self, expected: ExpectedCall, actual: ToolCall) -> bool:
+        """The same where the tool is known to be right."""
+        if expected.args is not None:
+            if self._simple is not None and expected.simple:
+                if not self._simple(expected.args, actual.args):
+                    return False
+            elif not self.rules.for_tool(actual.name).accepts(actual.args, expected.args):
+                return False
+        return (not expected.statuses or actual.status in expected.statuses) and (
+            expected.inside is None or self._inside(expected, actual)
+        )
+
+    def count(self, comparisons: int) -> None:
+        self.comparisons += comparisons
+        if self.comparisons > COMPARISON_LIMIT:
+            raise UsageError(
+                f"deciding this match takes more than {COMPARISON_LIMIT:,} comparisons of arguments.",
+                hint="expect fewer calls, scope to one agent, or expect plain values instead of patterns",
+            )
+
+
+class Table:
+    """For each expected call the actual calls it accepts, as the bits of an integer; computed when asked for."""
+
+    def __init__(
+        self, relation: Relation, expected: Sequence[ExpectedCall], actual: Sequence[ToolCall]
+    ) -> None:
+        self._relation = relation
+        self._expected = expected
+        self._known: dict[Hashable, int] = {}
+        self._tools: dict[str, _Tool] = {}
+        self._calls: dict[str, Numbered] = {}
+        for index, call in enumerate(actual):
+            self._calls.setdefault(call.name, []).append((index, call))
+
+    def __getitem__(self, index: int) -> int:
+        """The mask of one expected call; those that accept the same calls are computed once."""
+        mask = self._known.get(index)
+        if mask is not None:
+            return mask
+        expected = self._expected[index]
+        tools = expected.tool.among(self._calls)
+        if all(len(calls) <= FEW for calls in tools):
+            mask = sum(self._compare(expected, calls) for calls in tools)
+        else:
+            alike = _identity(expected)
+            if alike not in self._known:
+                self._known[alike] = sum(self._look_up(expected, calls) for calls in tools)
+            mask = self._known[alike]
+        self._known[index] = mask
+        return mask
+
+    def _compare(self, expected: ExpectedCall, calls: Numbered) -> int:
+        accepts, mask = self._relation.accepts_call_of_tool, 0
+        self._relation.count(len(calls))
+        for index, call in calls:
+            if accepts(expected, call):
+                mask |= 1 << index
+        return mask
+
+    def _look_up(self, expected: ExpectedCall, calls: Numbered) -> int:
+        accepts, mask = self._relation.accepts_call_of_tool, 0
+        groups = self._tool(calls).candidates_of(expected)
+        self._relation.count(len(groups))
+        for group in groups:
+            if accepts(expected, group.call):
+                mask |= group.mask
+        return mask
+
+    def _tool(self, calls: Numbered) -> _Tool:
+        name = calls[0][1].name
+        if name not in self._tools:
+            groups = self._groups(name, calls)
+            self._tools[name] = _Tool(groups, _candidates(self._relation.rules.for_tool(name), groups))
+        return self._tools[name]
+
+    def _groups(self, name: str, calls: Numbered) -> list[_Group]:
+        by_status = any(one.statuses for one in self._expected)
+        alone = name in SPAWNING_TOOLS and any(one.inside is not None for one in self._expected)
+        groups: dict[Hashable, _Group] = {}
+        for index, call in calls:
+            key = (canonical(call.args), call.status if by_status else "", index if alone else -1)
+            groups.setdefault(key, _Group(call)).mask |= 1 << index
+        return list(groups.values())
 
 
 @dataclass(slots=True)
@@ -44,62 +153,14 @@ class _Tool:
     groups: list[_Group]
     candidates: Candidates
 
+    def candidates_of(self, expected: ExpectedCall) -> Sequence[_Group]:
+        return self.groups if expected.args is None else self.candidates(expected.args)
 
-class Relation:
-    """Decides pairs of calls, one by one or all at once."""
 
-    def __init__(self, rules: ArgsRules, inside: InsideCheck) -> None:
-        self._rules = rules
-        self._inside = inside
-        self.comparisons = 0
-
-    def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
-        return (
-            expected.tool.accepts(actual.name)
-            and self.accepts_args(expected, actual)
-            and self._accepts_rest(expected, actual)
-        )
-
-    def accepts_args(self, expected: ExpectedCall, actual: ToolCall) -> bool:
-        return expected.args is None or self._rules.for_tool(actual.name).accepts(actual.args, expected.args)
-
-    def _accepts_rest(self, expected: ExpectedCall, actual: ToolCall) -> bool:
-        return (not expected.statuses or actual.status in expected.statuses) and (
-            expected.inside is None or self._inside(expected, actual)
-        )
-
-    def masks(self, expected: Sequence[ExpectedCall], actual: Sequence[ToolCall]) -> list[int]:
-        """For each expected call the actual calls it accepts, as bits."""
-        tools = ByTool(
-            (name, _Tool(groups, _candidates(self._rules.for_tool(name), groups)))
-            for name, groups in _group(actual, expected).items()
-        )
-        known: dict[Hashable, int] = {}
-        masks = []
-        for one in expected:
-            key = _identity(one)
-            if key not in known:
-                known[key] = self._mask(one, tools)
-            masks.append(known[key])
-        return masks
-
-    def _mask(self, expected: ExpectedCall, tools: ByTool[_Tool]) -> int:
-        mask = 0
-        for tool in tools.accepted_by(expected.tool):
-            candidates = tool.groups if expected.args is None else tool.candidates(expected.args)
-            self._count(len(candidates))
-            for group in candidates:
-                if self.accepts_args(expected, group.call) and self._accepts_rest(expected, group.call):
-                    mask |= group.mask
-        return mask
-
-    def _count(self, comparisons: int) -> None:
-        self.comparisons += comparisons
-        if self.comparisons > COMPARISON_LIMIT:
-            raise UsageError(
-                f"deciding this match takes more than {COMPARISON_LIMIT:,} comparisons of arguments.",
-                hint="expect fewer calls, scope to one agent, or expect plain values instead of patterns",
-            )
+def _identity(expected: ExpectedCall) -> Hashable:
+    """Equal for expectations that accept the same calls."""
+    args = None if expected.args is None else canonical(expected.args)
+    return (expected.tool, args, expected.statuses, None if expected.inside is None else id(expected))
 
 
 def _candidates(rule: ArgsRule, groups: list[_Group]) -> Candidates:
@@ -109,15 +170,11 @@ def _candidates(rule: ArgsRule, groups: list[_Group]) -> Candidates:
     if not isinstance(rule, ByKeys):
         return lambda _: groups
     if rule.mode == "exact":
-        return _by_value(groups, _whole)
+        return _by_value(groups, lambda args: args)
     return _by_rarest_expected(groups) if rule.mode == "superset" else _by_rarest_actual(groups)
 
 
-def _whole(args: dict[str, Any]) -> Any:
-    return args
-
-
-def _by_value(groups: list[_Group], part: Callable[[dict[str, Any]], Any]) -> Candidates:
+def _by_value(groups: list[_Group], part: Callable[[Args], Any]) -> Candidates:
     index: dict[Hashable, list[_Group]] = defaultdict(list)
     for group in groups:
         index[canonical(part(group.call.args))].append(group)
@@ -131,7 +188,7 @@ def _by_rarest_expected(groups: list[_Group]) -> Candidates:
 
 
 def _by_rarest_actual(groups: list[_Group]) -> Candidates:
-    """Every actual scalar must be among the expected: file each call under its rarest one, and look up all expected."""
+    """Every actual scalar must be among the expected: file each call under its rarest, and look up all expected."""
     index = _by_scalar(groups)
     anchored: dict[Hashable, list[_Group]] = defaultdict(list)
     without: list[_Group] = []
@@ -153,25 +210,3 @@ def _by_scalar(groups: list[_Group]) -> dict[Hashable, list[_Group]]:
         for scalar in leaves(group.call.args):
             index[scalar].append(group)
     return index
-
-
-def _group(actual: Sequence[ToolCall], expected: Sequence[ExpectedCall]) -> dict[str, list[_Group]]:
-    by_status = any(one.statuses for one in expected)
-    by_inside = any(one.inside is not None for one in expected)
-    groups: dict[Hashable, _Group] = {}
-    by_tool: dict[str, list[_Group]] = defaultdict(list)
-    for index, call in enumerate(actual):
-        alone = by_inside and call.name in SPAWNING_TOOLS
-        key = (call.name, canonical(call.args), call.status if by_status else "", index if alone else -1)
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = _Group(call)
-            by_tool[call.name].append(group)
-        group.mask |= 1 << index
-    return by_tool
-
-
-def _identity(expected: ExpectedCall) -> Hashable:
-    """Equal for expectations that accept the same calls."""
-    args = None if expected.args is None else canonical(expected.args)
-    return (expected.tool, args, expected.statuses, None if expected.inside is None else id(expected))

@@ -62,10 +62,9 @@ class _Table:
         digits = len(str(max(len(match.expected), len(match.actual), 1)))
         self._number = f"{{:>{digits}}} "
         room = max(width - len(_INDENT) - 2 * (digits + 1) - 2, 40)
-        longest = max(
-            (len(str(match.expected[row.expected])) for row in match.rows if row.expected is not None),
-            default=0,
-        )
+        self._blocks = list(_blocks(match.rows))
+        shown = (row.expected for block in self._blocks if not isinstance(block, str) for row in block)
+        longest = max((len(str(match.expected[index])) for index in shown if index is not None), default=0)
         self._left = min(max(longest, len("expected")), room // 2)
         self._right = room - self._left
 
@@ -76,7 +75,7 @@ class _Table:
             return
         gap = " " * len(self._number.format(0))
         yield f"{_INDENT}{gap}{'expected':<{self._left}}  {gap}actual"
-        for block in _blocks(match.rows):
+        for block in self._blocks:
             if isinstance(block, str):
                 yield f"{_INDENT}{block}"
                 continue

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal
+
+import msgspec
 
 from roadtest.calls import ToolCall
 from roadtest.matching.expected import ExpectedCall
@@ -21,11 +23,11 @@ made, at another place than the order asks for. ``missing``: expected, not made.
 the mode allows them, surplus calls are ``extra`` and expected calls that were not made are ``unmade``.
 """
 
+ORDERED: tuple[Mode, ...] = ("strict", "in_order")
 FAULTS: tuple[Kind, ...] = ("missing", "unexpected", "wrong_args", "out_of_order")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One line of the comparison: positions in the two lists, and how the pair differs."""
 
     kind: Kind
@@ -36,7 +38,6 @@ class Row:
     """Where a subagent did not do what was expected inside the call: that comparison."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Match:
     """The outcome of comparing the calls an agent made with the expected ones; true when they match.
 
@@ -45,14 +46,28 @@ class Match:
     It is 1 exactly when the match passes.
     """
 
-    mode: Mode
-    expected: tuple[ExpectedCall, ...]
-    actual: tuple[ToolCall, ...]
-    rows: tuple[Row, ...]
+    def __init__(
+        self,
+        mode: Mode,
+        expected: tuple[ExpectedCall, ...],
+        actual: tuple[ToolCall, ...],
+        paired: Sequence[tuple[int, int]],
+        explain: Callable[[], tuple[Row, ...]],
+    ) -> None:
+        self.mode = mode
+        self.expected = expected
+        self.actual = actual
+        self._paired = paired
+        self._explain = explain
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Every call with its fate; made when first asked for, as most matches pass and nobody asks."""
+        return self._explain()
 
     @property
     def passed(self) -> bool:
-        return len(self.pairs) == self.required
+        return len(self._paired) == self.required
 
     def __bool__(self) -> bool:
         return self.passed
@@ -66,12 +81,12 @@ class Match:
 
     @property
     def score(self) -> float:
-        return len(self.pairs) / self.required if self.required else 1.0
+        return len(self._paired) / self.required if self.required else 1.0
 
     @property
     def pairs(self) -> list[tuple[ExpectedCall, ToolCall]]:
         """The expected calls that were made, each with the call that fulfils it."""
-        return self._pairs("match")
+        return [(self.expected[i], self.actual[j]) for i, j in self._paired]
 
     @property
     def missing(self) -> list[ExpectedCall]:
@@ -86,7 +101,11 @@ class Match:
     @property
     def out_of_order(self) -> list[tuple[ExpectedCall, ToolCall]]:
         """Calls that were made as expected, at the wrong place."""
-        return self._pairs("out_of_order")
+        return [
+            (self.expected[row.expected], self.actual[row.actual])
+            for row in self._of("out_of_order")
+            if row.expected is not None and row.actual is not None
+        ]
 
     @property
     def wrong_args(self) -> list[tuple[ExpectedCall, ToolCall, tuple[Difference, ...]]]:
@@ -132,34 +151,3 @@ class Match:
 
     def _of(self, kind: Kind) -> Sequence[Row]:
         return [row for row in self.rows if row.kind == kind]
-
-    def _pairs(self, kind: Kind) -> list[tuple[ExpectedCall, ToolCall]]:
-        return [
-            (self.expected[row.expected], self.actual[row.actual])
-            for row in self._of(kind)
-            if row.expected is not None and row.actual is not None
-        ]
-
-
-def in_reading_order(paired: Sequence[Row], alone: Sequence[Row], *, ordered: bool) -> Iterator[Row]:
-    """Rows in the order of the expected calls; actual calls that have no partner where they were made, or at the end."""
-    rest = sorted(alone, key=lambda row: row.actual or 0)[::-1]
-    for row, place in _places(sorted(paired, key=lambda row: row.expected or 0)):
-        while ordered and rest and (rest[-1].actual or 0) < place:
-            yield rest.pop()
-        yield row
-    yield from rest[::-1]
-
-
-def _places(rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Each row with the place of its actual call, or -1 where that is not between those of the matches around it."""
-    following, bound = [], float("inf")
-    for row in reversed(rows):
-        following.append(bound)
-        if row.kind == "match" and row.actual is not None:
-            bound = row.actual
-    reached = -1
-    for row, limit in zip(rows, reversed(following), strict=True):
-        fits = row.actual is not None and row.kind != "out_of_order" and reached < row.actual < limit
-        reached = row.actual if fits and row.actual is not None else reached
-        yield row, reached if fits else -1

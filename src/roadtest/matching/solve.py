@@ -7,7 +7,8 @@ sparse ones: n rows of m bits take n·m/64 steps for a longest common subsequenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 Pairs = list[tuple[int, int]]
 
@@ -41,33 +42,46 @@ def _walk_back(rows: Sequence[int], width: int) -> Pairs:
     return pairs[::-1]
 
 
-def maximum_matching(masks: Sequence[int], width: int) -> Pairs:
-    """The most pairs (expected, actual) in which no call occurs twice: greedy first, then Hopcroft and Karp."""
-    matching = _Matching(masks, width)
+class Masks(Protocol):
+    """Anything that gives the mask of an expected call by its index."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+
+def maximum_matching(masks: Masks, count: int, width: int, start: Iterable[tuple[int, int]] = ()) -> Pairs:
+    """The most pairs (expected, actual) in which no call occurs twice.
+
+    From the pairs given at the start and those that a greedy choice adds, by the algorithm of Hopcroft and Karp.
+    """
+    matching = _Matching(masks, count, width, start)
     while layers := matching.layers():
-        for start in matching.unpaired():
-            matching.augment(start, layers)
+        for unpaired in matching.unpaired():
+            matching.augment(unpaired, layers)
     return sorted((i, j) for j, i in matching.owner.items())
 
 
 class _Matching:
-    def __init__(self, masks: Sequence[int], width: int) -> None:
+    def __init__(self, masks: Masks, count: int, width: int, start: Iterable[tuple[int, int]]) -> None:
         self.masks = masks
-        self.owner: dict[int, int] = {}
-        self.paired: set[int] = set()
+        self.owner = {j: i for i, j in start}
         self.free = (1 << width) - 1
-        for i, mask in enumerate(masks):
-            if available := mask & self.free:
+        for j in self.owner:
+            self.free ^= 1 << j
+        paired = set(self.owner.values())
+        self.waiting = [i for i in range(count) if i not in paired and masks[i]]
+        for i in self.unpaired():
+            if available := masks[i] & self.free:
                 self._take(i, _lowest(available))
 
     def _take(self, i: int, j: int) -> None:
         self.owner[j] = i
-        self.paired.add(i)
         self.free &= ~(1 << j)
 
     def unpaired(self) -> list[int]:
         """The expected calls that have no partner yet and could have one."""
-        return [i for i, mask in enumerate(self.masks) if mask and i not in self.paired]
+        paired = set(self.owner.values())
+        self.waiting = [i for i in self.waiting if i not in paired]
+        return self.waiting
 
     def layers(self) -> list[int]:
         """The actual calls first reached after one, two, ... steps of alternation, up to the nearest free ones."""

@@ -181,6 +181,11 @@ def _collect(value: Any, path: Path, found: list[Scalar]) -> None:
         found.append((path, canonical(value)))
 
 
+def is_unambiguous(value: Any) -> bool:
+    """Whether only the same JSON value equals it in Python: true of texts, null, and integers but 0 and 1."""
+    return value is None or isinstance(value, str) or (type(value) is int and value not in (0, 1))
+
+
 def is_plain(value: Any) -> bool:
     """Whether there is no operator anywhere inside."""
     if isinstance(value, dict):

@@ -80,7 +80,9 @@ def agentevals(
         if judges == "trajectory":
             require_calls(run)
             said = texts_of_turns(run.messages) if run is not None else {}
-            given["outputs"] = to_messages(scope.in_scope(trajectory), prompt=input, answer=output, said=said)
+            given["outputs"] = to_messages(
+                scope.in_scope(tuple(trajectory)), prompt=input, answer=output, said=said
+            )
             if expected is not None:
                 given["reference_outputs"] = reference_messages(expected, prompt=input, answer=output)
         result = evaluator(**_accepted(evaluator, given))

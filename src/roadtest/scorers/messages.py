@@ -16,6 +16,7 @@ from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching import ExpectedCall
 from roadtest.matching.expected import expected_calls
+from roadtest.matching.names import canonical_tool
 from roadtest.matching.values import is_plain
 
 Message = dict[str, Any]
@@ -88,7 +89,8 @@ def reference_messages(expected: Any, *, prompt: Any, answer: str) -> list[Messa
 
 def _plain_call(expected: ExpectedCall) -> ToolCall:
     """The one call that this expectation stands for, where it stands for one."""
-    (name,) = expected.tool.names if len(expected.tool.names) == 1 else ("",)
+    names = {canonical_tool(name) for name in expected.tool.names}
+    (name,) = names if len(names) == 1 else ("",)
     args = expected.args or {}
     if (
         not name
