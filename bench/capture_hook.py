@@ -28,7 +28,7 @@ def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
 
 def _handlers(folder: Path) -> dict[str, tuple[str, dict[str, str]]]:
     """Shell command and environment of each contender."""
-    installed = hook_settings()["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    installed = hook_settings(compile_in=folder)["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
     test = {"TEST_RUN_ID": "bench", "ROADTEST_OUTPUT_DIR": str(folder / "out")}
     return {
         ACTIVE: (installed, {"TEST_MODE": "true", **test}),
