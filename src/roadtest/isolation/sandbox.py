@@ -6,9 +6,11 @@ import contextlib
 import shutil
 import socket
 import socketserver
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from roadtest.errors import EnvironmentProblem
@@ -23,12 +25,7 @@ _SEPARATE = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 @contextlib.contextmanager
 def confined(argv: Sequence[str], *, writable: Sequence[Path], port: int) -> Iterator[list[str]]:
     """The command that runs ``argv`` confined; good while the context lasts, which serves its only way out."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        raise EnvironmentProblem(
-            'sandbox="bwrap" needs bubblewrap, which is not installed.',
-            hint="apt-get install bubblewrap (or dnf, pacman, apk), or leave out sandbox=",
-        )
+    bwrap = find_bwrap()
     for folder in writable:
         folder.mkdir(parents=True, exist_ok=True)
     binds = [part for folder in writable for part in ("--bind", str(folder), str(folder))]
@@ -43,6 +40,31 @@ def confined(argv: Sequence[str], *, writable: Sequence[Path], port: int) -> Ite
             str(port),
         ]
         yield [bwrap, *_SURROUNDINGS, *_SEPARATE, *binds, *door, "--", *bridge, *argv]
+
+
+def find_bwrap() -> str:
+    """Where bubblewrap is; an error where it is not, or may not do its work."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise EnvironmentProblem(
+            'sandbox="bwrap" needs bubblewrap, which is not installed.',
+            hint="apt-get install bubblewrap (or dnf, pacman, apk), or leave out sandbox=",
+        )
+    if problem := _trouble_with(bwrap):
+        raise EnvironmentProblem(
+            f'sandbox="bwrap" needs bubblewrap, which may not work here: {problem}',
+            hint="in a container, allow it to create namespaces, or leave out sandbox=",
+        )
+    return bwrap
+
+
+@cache
+def _trouble_with(bwrap: str) -> str:
+    """What bubblewrap says when asked to do nothing; tried once per process."""
+    tried = subprocess.run(
+        [bwrap, *_SURROUNDINGS, *_SEPARATE, "--", "true"], capture_output=True, text=True, check=False
+    )
+    return tried.stderr.strip() if tried.returncode else ""
 
 
 @contextlib.contextmanager
