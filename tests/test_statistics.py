@@ -130,6 +130,26 @@ def test_an_interval_settles_a_rate_early() -> None:
     assert case_verdict(seen, rule, 10) == "failed"
 
 
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("truth", [0.3, 0.5, 0.7, 0.8, 0.9, 0.95])
+def test_stopping_early_seldom_changes_a_rate(rate: float, truth: float) -> None:
+    """Over all ways that ten trials can end, the early answer differs from the late one in at most 5 %."""
+    trials, rule = Trials(10, stop_when_decided=True), PassIf(rate=rate)
+    differing = 0.0
+    for outcomes in product((True, False), repeat=trials.max):
+        full: list[Verdict] = ["passed" if outcome else "failed" for outcome in outcomes]
+        seen = next(full[:count] for count in range(trials.max + 1) if decided(full[:count], trials, rule))
+        if case_verdict(seen, rule, trials.max) != case_verdict(full, rule, trials.max):
+            differing += math.prod(truth if outcome else 1 - truth for outcome in outcomes)
+    assert differing <= 0.05
+
+
+def test_looking_often_asks_for_more() -> None:
+    """An interval that is looked at ten times is wider, so that one bad start does not settle a case."""
+    assert wilson(0, 1).high < 0.8 < wilson(0, 1, looks=10).high
+    assert not decided(["failed"], Trials(10, stop_when_decided=True), PassIf(rate=0.8))
+
+
 def test_trials_run_to_the_end_unless_told_otherwise() -> None:
     """Without ``stop_when_decided`` a settled case goes on, so that its rate is known."""
     assert not decided(["failed"], Trials(3), PassIf())
