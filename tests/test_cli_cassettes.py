@@ -292,6 +292,35 @@ def test_the_check_finds_what_is_stale(recorded: Path) -> None:
     assert check_in(recorded) == []
 
 
+def test_the_cassette_of_a_callable_is_checked_too(recorded: Path) -> None:
+    """A task that starts Claude Code itself has a cassette like any other: fresh, and stale when its prompt changes."""
+    by_itself = """
+import subprocess
+from roadtest import Case, describe_eval
+from roadtest.installation import find_claude
+
+
+def said(output):
+    return "One!" in output
+
+
+def task(input, workspace, env):
+    claude = str(find_claude().path)
+    done = subprocess.run([claude, "-p", input], cwd=workspace, env=env, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+describe_eval("by itself", data=[Case("one", input="Say one")], task=task, scorers=[said])
+"""
+    evals = recorded / "test_by_itself.py"
+    evals.write_text(by_itself)
+    record(recorded, script.say("One!"))
+    assert check_in(recorded) == []
+    evals.write_text(by_itself.replace("Say one", "Say two"))
+    ((kind, _, message),) = check_in(recorded)
+    assert (kind, message) == ("stale", "the prompt changed")
+
+
 def test_the_check_runs_no_set_up_command(recorded: Path) -> None:
     """Where a workspace is set up by commands they are not run, and what they may have made is not missed."""
     evals = PROJECT.format(options="").replace(

@@ -97,7 +97,7 @@ def without_secrets(capture_folder: Path, env: Mapping[str, str]) -> Iterator[No
     try:
         yield
     finally:
-        redactor = Redactor({**os.environ, **env})
+        redactor = Redactor(os.environ, env)
         for path in capture_folder.glob("*.jsonl"):
             redact_jsonl(path, redactor)
 
@@ -121,7 +121,8 @@ def _model_side(
         context=context_of(task, prompt, world.path, place.base),
         policies=task.policies(),
         volatile=task.volatile,
-        environ={**task.env, **os.environ},
+        environ=os.environ,
+        agent_env=task.env,
     )
 
 

@@ -133,15 +133,17 @@ def _stale(found: Sequence[Found], claims: Claims) -> Iterator[Problem]:
     cassettes = {one.folder: one.cassette for one in found if one.cassette is not None}
     by_workspace: dict[tuple[Workspace, Path], list[tuple[Trial, ClaudeCode]]] = {}
     for trial in claims.trials:
-        task = trial.task
-        if trial.cassette.absolute() in cassettes and isinstance(task, ClaudeCode) and task.script is None:
+        task = trial.task if isinstance(trial.task, ClaudeCode) else ClaudeCode()  # as a callable is lent it
+        if trial.cassette.absolute() in cassettes and task.script is None:
             by_workspace.setdefault((task.workspace, trial.suite.file.parent), []).append((trial, task))
     for (workspace, base), trials in by_workspace.items():
         with _opened(workspace, base) as path:
             for trial, task in trials:
                 folder = trial.cassette.absolute()
                 recorded = cassettes[folder].metadata.context
-                yield from _changes(folder, task, recorded, context_of(task, trial.case.input, path, base))
+                yield from _changes(
+                    folder, task, recorded, context_of(task, str(trial.case.input), path, base)
+                )
 
 
 @contextlib.contextmanager

@@ -129,16 +129,17 @@ def open_cassette(
     policies: Policies = Policies(),  # noqa: B008 - frozen
     volatile: Iterable[str] = (),
     environ: Mapping[str, str] = os.environ,
+    agent_env: Mapping[str, str] | None = None,
 ) -> CassetteSession:
     """The session for a run whose cassette lives in ``folder``.
 
     ``values`` are this run's live values by placeholder name: ``workspace``, ``home``, ``config_dir``, ``tmp``,
     ``session_id``. ``context`` comes from ``fingerprint``. ``environ`` is the user's own: it holds the credentials for
-    the upstream, which the agent is not given, and the secrets that must not be kept.
+    the upstream, which the agent is not given. Its secrets must not be kept, nor those in ``agent_env``, which it is given.
 
     Raises ``CassetteError`` if there is nothing to replay, or it is broken, or stale under ``policies.context == "fail"``.
     """
-    reader = Reader(values, Volatile(volatile), Redactor(environ))
+    reader = Reader(values, Volatile(volatile), Redactor(environ, agent_env or {}))
     context = reader.stored(context)
     if mode == "live":
         return CassetteSession(LiveSession(upstream_of(environ)), folder, context)

@@ -69,10 +69,10 @@ _SHAPES = {
 
 
 class Redactor:
-    """Takes secrets out of JSON values; built from the environment whose secrets must not be kept."""
+    """Takes secrets out of JSON values; built from the environments whose secrets must not be kept."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._forms = _forms_of(environ or {})
+    def __init__(self, *environs: Mapping[str, str]) -> None:
+        self._forms = _forms_of(item for environ in environs for item in environ.items())
 
     def redact(self, value: T) -> T:
         """The value with every secret in its strings replaced, at any depth, in keys too."""
@@ -173,10 +173,10 @@ def looks_secret(name: str, value: str) -> bool:
     )
 
 
-def _forms_of(environ: Mapping[str, str]) -> dict[str, str]:
+def _forms_of(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Every form of every secret value, with the variable's name; the longest first, so that no rest remains."""
     forms: dict[str, str] = {}
-    for name, value in environ.items():
+    for name, value in variables:
         if looks_secret(name, value):
             for form in _forms(value):
                 forms.setdefault(form, _shape_of(value) or re.sub(r"[^\w.-]", "_", name))
