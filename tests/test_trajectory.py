@@ -220,3 +220,11 @@ def test_a_file_is_read_with_the_lifecycle_beside_it(tmp_path: Path) -> None:
     (tmp_path / "lifecycle.jsonl").write_bytes(msgspec.json.encode(fields) + b"\n")
     with pytest.warns(TornLineWarning):
         assert ids(Trajectory.from_jsonl(str(path))) == ["a", "b"]
+
+
+def test_a_part_of_a_run_has_a_tree_of_its_own() -> None:
+    """Calls of a subagent stand at the top where the call that spawned it is not among them."""
+    spawn = ToolCall(name="Agent", id="a")
+    inner = ToolCall(name="Read", id="b", parent_id="a", agent="reviewer", agent_id="x")
+    assert Trajectory([spawn, inner]).tree() == "Agent()\n  Read()"
+    assert Trajectory([spawn, inner]).agent("reviewer").tree() == "Read()"

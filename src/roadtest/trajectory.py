@@ -84,14 +84,12 @@ class Trajectory(Sequence[ToolCall]):
 
     def tree(self) -> str:
         """The calls as an indented outline, each subagent under the call that spawned it."""
-        return "\n".join(self._outline(None, 0))
-
-    def _outline(self, parent_id: str | None, depth: int) -> Iterator[str]:
+        known = {call.id for call in self._calls}
+        below: dict[str | None, list[ToolCall]] = {}
         for call in self._calls:
-            if call.parent_id == parent_id:
-                mark = "" if call.status == "ok" else f"  [{call.status}]"
-                yield f"{'  ' * depth}{call}{mark}"
-                yield from self._outline(call.id, depth + 1)
+            # Of a part of a run, the call that spawned may not be there: what it spawned stands at the top.
+            below.setdefault(call.parent_id if call.parent_id in known else None, []).append(call)
+        return "\n".join(_outline(below, None, 0))
 
     def matches(
         self,
@@ -110,3 +108,11 @@ class Trajectory(Sequence[ToolCall]):
         return match(
             self, expected, mode=mode, args=args, overrides=overrides, agent=agent, workspace=workspace
         )
+
+
+def _outline(below: dict[str | None, list[ToolCall]], parent_id: str | None, depth: int) -> Iterator[str]:
+    # Taken out as they are told: where two calls share an id, what is below them is told once.
+    for call in below.pop(parent_id, ()):
+        mark = "" if call.status == "ok" else f"  [{call.status}]"
+        yield f"{'  ' * depth}{call}{mark}"
+        yield from _outline(below, call.id, depth + 1)
