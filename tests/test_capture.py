@@ -288,6 +288,20 @@ def test_a_folder_that_cannot_be_written_makes_the_run_invalid(run_claude: RunSc
     assert run.output == "Done."
 
 
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+def test_a_hook_of_the_project_that_ends_the_run_costs_no_call(run_claude: RunScript, event: str) -> None:
+    """Claude Code does not wait for our hook then; the call is known all the same, and the run is valid."""
+    stop = {"type": "command", "command": 'echo \'{"continue": false, "stopReason": "enough"}\''}
+    workspace = settings(hooks={event: [{"matcher": "Bash", "hooks": [stop]}]})
+    run = run_claude(
+        script=script.Script(script.call("Bash", command="echo hi"), script.say("?")), workspace=workspace
+    )
+
+    assert run.invalid == ""
+    (call,) = run.trajectory
+    assert (facts(call), call.output["stdout"]) == (("Bash", "ok", 0), "hi")
+
+
 def test_each_prompt_of_a_conversation_has_its_own_calls(place: Place) -> None:
     """A second prompt on the same session shows its own calls and costs; the lines of both stay in the folder."""
     model = script.Script(

@@ -334,6 +334,10 @@ def a_pipe_instead_of_the_file(root: Path) -> None:
     os.mkfifo(root / "test-output" / "suite" / "case" / "tool-calls.jsonl")
 
 
+def nothing_can_be_made(root: Path) -> None:
+    (root / "test-output").symlink_to("/proc/self/nowhere")
+
+
 def a_folder_instead_of_the_file(root: Path) -> None:
     (root / "test-output" / "suite" / "case" / "tool-calls.jsonl").mkdir(parents=True)
 
@@ -347,6 +351,7 @@ def a_folder_instead_of_the_file(root: Path) -> None:
         a_link_instead_of_the_file,
         a_pipe_instead_of_the_file,
         a_folder_instead_of_the_file,
+        nothing_can_be_made,
     ],
 )
 def test_a_place_that_cannot_be_written_is_no_trouble(

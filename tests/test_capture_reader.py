@@ -53,6 +53,18 @@ def test_nothing_at_all_is_an_error(folder: Path) -> None:
             get_tool_calls(test_id)
 
 
+def test_calls_that_may_be_incomplete_are_an_error(folder: Path) -> None:
+    """A complaint of the hook or an end without a start means that calls may be missing, and is not passed over."""
+    add(folder, "t1")
+    (folder / "capture-errors.log").write_text("OSError: disk full\n")
+    with pytest.raises(CaptureError, match="disk full"):
+        get_tool_calls("suite/case")
+    (folder / "capture-errors.log").unlink()
+    (folder / "tool-calls.jsonl").write_bytes(msgspec.json.encode(event("post", "t2")) + b"\n")
+    with pytest.raises(CaptureError, match=r"the end of Bash \(t2\), not its start"):
+        get_tool_calls("suite/case")
+
+
 @pytest.mark.parametrize("test_id", ["", "../x", "/etc", "a/b/c", "a b"])
 def test_an_id_that_no_run_can_have_is_a_usage_error(folder: Path, test_id: str) -> None:
     """The same ids are refused as by the hook."""

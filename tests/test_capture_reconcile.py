@@ -61,7 +61,8 @@ def test_a_failure_without_its_line_is_known_from_the_stream() -> None:
     stream = done(issued("t1"), answered("t1", "Exit code 3", is_error=True))
     reconciled = reconcile(captured(event("pre", "t1")), stream)
     assert reconciled.problems == []
-    assert (reconciled.trajectory[0].status, reconciled.trajectory[0].error) == ("failed", "Exit code 3")
+    (call,) = reconciled.trajectory
+    assert (call.status, call.error, call.exit_code) == ("failed", "Exit code 3", 3)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,22 @@ def test_a_lost_line_makes_the_run_invalid(events: list[ToolEvent], problem: str
     reconciled = reconcile(captured(*events), done(issued("t1"), answered("t1")))
     assert reconciled.problems == [f"a line was lost: {problem}"]
     assert len(reconciled.trajectory) == 1
+
+
+@pytest.mark.parametrize("events", [[], [event("pre", "t1", tool_input={"command": "t1"})]])
+def test_a_hook_that_ends_the_run_may_cut_ours_off(events: list[ToolEvent]) -> None:
+    """Claude Code stops all hooks then; what the call gave is in the stream, and the run is valid."""
+    answer = answered("t1", tool_use_result={"stdout": "hi"})
+    stream = fed(issued("t1"), answer, {"type": "result", "terminal_reason": "hook_stopped"})
+    reconciled = reconcile(captured(*events), stream)
+    assert reconciled.problems == []
+    (call,) = reconciled.trajectory
+    assert (call.args, call.status, call.output, call.exit_code) == (
+        {"command": "t1"},
+        "ok",
+        {"stdout": "hi"},
+        0,
+    )
 
 
 def test_calls_of_a_nested_subagent_are_counted() -> None:

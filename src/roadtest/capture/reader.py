@@ -64,6 +64,16 @@ class Captured:
     def trajectory(self) -> Trajectory:
         return Trajectory.from_events(self.events, self.lifecycle)
 
+    @property
+    def gaps(self) -> list[str]:
+        """Lines that must have been lost, as the lines that are there tell."""
+        announced = {(event.agent_id, event.tool_use_id) for event in self.events if event.phase == "pre"}
+        return [
+            f"a line was lost: the hooks show the end of {event.tool_name} ({event.tool_use_id}), not its start"
+            for event in self.events
+            if event.phase != "pre" and (event.agent_id, event.tool_use_id) not in announced
+        ]
+
 
 def read(folder: Path, *, since: Mark | None = None) -> Captured:
     """What was captured in this folder, or after ``since``: a mark taken before the run leaves out older lines."""
@@ -84,6 +94,11 @@ def get_tool_calls(test_id: str) -> list[ToolCall]:
         raise CaptureError(
             f"Nothing was captured in {folder}, not even the start of a session: the hooks were off.",
             hint="run Claude Code with TEST_MODE=true and TEST_RUN_ID set; `roadtest hooks status` says what is missing",
+        )
+    if doubts := [*captured.errors, *captured.gaps]:
+        raise CaptureError(
+            f"Not everything was captured in {folder}:\n  " + "\n  ".join(doubts),
+            hint="run it again; Trajectory.from_jsonl(path) reads what is there",
         )
     return list(captured.trajectory)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from roadtest.calls import Status, ToolCall
+from roadtest.capture import hook
 from roadtest.capture.reader import Captured
 from roadtest.capture.stream import Stream, StreamCall
 from roadtest.pairing import USE_ERROR, Key
@@ -74,14 +75,18 @@ def _merged(calls: list[ToolCall], matched: Matched) -> Iterator[ToolCall]:
 
 
 def _completed(call: ToolCall, seen: StreamCall) -> ToolCall:
-    status = _outcome(seen) if call.status == "unfinished" else call.status
-    error = call.error or (seen.result if status in ("failed", "denied") else None)
-    return replace(
-        call, turn=seen.turn or call.turn, status=status, error=error, agent=call.agent or seen.agent
-    )
+    """What the hooks saw, with what only the stream can tell: the turn, and the end of a call that has no line for it."""
+    call = replace(call, turn=seen.turn or call.turn, agent=call.agent or seen.agent)
+    if call.status != "unfinished":
+        return call
+    end = _from_stream(seen)
+    return replace(call, status=end.status, error=end.error, output=end.output, exit_code=end.exit_code)
 
 
 def _from_stream(seen: StreamCall) -> ToolCall:
+    status = _outcome(seen)
+    error = seen.result if status in ("failed", "denied") else None
+    output = seen.output if status == "ok" else None
     return ToolCall(
         name=seen.name,
         args=seen.args,
@@ -89,8 +94,10 @@ def _from_stream(seen: StreamCall) -> ToolCall:
         agent=seen.agent,
         agent_id=seen.agent_id,
         parent_id=seen.parent_id,
-        status=_outcome(seen),
-        error=seen.result if seen.is_error else None,
+        status=status,
+        output=output,
+        error=error,
+        exit_code=hook.exit_code({"error": error, "tool_output": output}) if seen.name == "Bash" else None,
         turn=seen.turn,
     )
 
@@ -116,6 +123,8 @@ def _silence(captured: Captured, stream: Stream) -> Iterator[str]:
 
 
 def _losses(matched: Matched, captured: Captured, stream: Stream) -> Iterator[str]:
+    if stream.stopped_by_hook:
+        return  # hooks that had not finished by then were cut off, which is no loss: the stream has the results
     for seen, call in matched:
         name = f"{seen.name} ({seen.id})"
         ran = seen.result is not None and not seen.refused and not seen.result.startswith(USE_ERROR)
@@ -123,10 +132,7 @@ def _losses(matched: Matched, captured: Captured, stream: Stream) -> Iterator[st
             yield f"a line was lost: the stream shows a call of {name} that no hook captured"
         elif ran and not seen.is_error and call is not None and call.status != "ok":
             yield f"a line was lost: the stream shows the result of {name}, the hooks do not"
-    announced = {(event.agent_id, event.tool_use_id) for event in captured.events if event.phase == "pre"}
-    for event in captured.events:
-        if event.phase != "pre" and (event.agent_id, event.tool_use_id) not in announced:
-            yield f"a line was lost: the hooks show the end of {event.tool_name} ({event.tool_use_id}), not its start"
+    yield from captured.gaps
     yield from _uncounted(captured, stream)
 
 

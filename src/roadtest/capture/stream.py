@@ -29,6 +29,9 @@ class StreamCall:
     agent: str | None
     parent_id: str | None
     result: str | None = None
+    """What the model was told."""
+    output: Any = None
+    """The same as the tool gave it, where the stream shows that."""
     is_error: bool = False
     refused: bool = False
     """Permission rules or a hook kept it from running."""
@@ -94,6 +97,11 @@ class Stream:
     @property
     def subtype(self) -> str:
         return _text(self.results[-1].get("subtype")) if self.results else ""
+
+    @property
+    def stopped_by_hook(self) -> bool:
+        """Whether a hook ended the run; Claude Code then does not wait for the hooks beside it."""
+        return any(result.get("terminal_reason") == "hook_stopped" for result in self.results)
 
     @property
     def api_error(self) -> str:
@@ -188,6 +196,7 @@ class Stream:
             decision = _dict(metas.get(call_id, {}).get("permission_decision")).get("decision")
             for call in self._calls_named(call_id, message.get("agent_id")):
                 call.result = _plain(block.get("content"))
+                call.output = message.get("tool_use_result", call.result)
                 call.is_error = block.get("is_error") is True
                 call.refused = call.refused or decision == "reject"
 
