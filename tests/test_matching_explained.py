@@ -167,7 +167,7 @@ def test_pytest_shows_the_whole_explanation(pytester: pytest.Pytester) -> None:
             assert 1 == 2
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n0")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [

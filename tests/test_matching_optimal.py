@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from roadtest.calls import ToolCall
 from roadtest.matching import ExpectedCall, Rules, call, match
 from roadtest.matching.arguments import ArgsRules
-from roadtest.matching.relation import Relation, Table
+from roadtest.matching.relation import FEW, Relation, Table
 from roadtest.matching.solve import longest_common_subsequence, maximum_matching
+from roadtest.matching.values import KeyMode, agrees
 from tests.calls_made import made
 
 ARGS = st.dictionaries(
     st.sampled_from("pq"),
-    st.sampled_from([1, True, "x", [1], {"a": 1}, {"a": 1, "b": 2}]),
+    st.sampled_from([1, True, 2, 2.0, None, "x", [1], {"a": 1}, {"a": 1, "b": 2}]),
     max_size=2,
 )
 OPERATORS = st.sampled_from([{"$any": True}, {"$contains": "x"}, {"$regex": "^x"}])
@@ -98,16 +99,19 @@ def test_the_score_follows_from_what_is_reported(
 
 
 @settings(max_examples=200, deadline=None)
-@given(ACTUAL, EXPECTED, st.sampled_from(ARGS_MODES))
+@given(ACTUAL, EXPECTED, st.sampled_from(ARGS_MODES), st.sampled_from([0, FEW]))
 def test_the_index_finds_what_comparing_each_with_each_finds(
-    actual: list[ToolCall], expected: list[Any], args: str
+    actual: list[ToolCall], expected: list[Any], args: str, few: int
 ) -> None:
-    """Looking calls up by their arguments misses none and adds none."""
+    """Looking calls up by their arguments misses none and adds none, be they few or many."""
     rules = Rules.build(args=args)
     wanted = [
         one if isinstance(one, ExpectedCall) else ExpectedCall.from_json({"tool": one}) for one in expected
     ]
-    masks = [Table(Relation(rules.args, lambda *_: True), wanted, actual)[i] for i in range(len(wanted))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("roadtest.matching.relation.FEW", few)
+        found = Table(Relation(rules.args, lambda *_: True), wanted, actual)
+        masks = [found[i] for i in range(len(wanted))]
     assert [[bool(mask >> j & 1) for j in range(len(actual))] for mask in masks] == table(
         actual, wanted, args
     )
@@ -116,6 +120,15 @@ def test_the_index_finds_what_comparing_each_with_each_finds(
 MASKS = st.integers(0, 5).flatmap(
     lambda width: st.tuples(st.lists(st.integers(0, 2**width - 1), max_size=5), st.just(width))
 )
+
+
+@settings(max_examples=300, deadline=None)
+@given(ARGS, ARGS, st.sampled_from(["exact", "subset", "superset"]))
+def test_the_quick_comparison_is_the_deep_one(actual: Any, expected: Any, mode: KeyMode) -> None:
+    """Where arguments are compared by Python's own equality, the outcome is that of comparing them deeply."""
+    assert match([made("R", **actual)], [call("R", expected)], args=mode).passed == agrees(
+        actual, expected, mode
+    )
 
 
 @settings(max_examples=300, deadline=None)

@@ -3,16 +3,13 @@
 from roadtest.scorers import fuzzy
 from roadtest.scorers.agent_evals import agentevals, agentevals_match
 from roadtest.scorers.combining import all_of, any_of, combine
+from roadtest.scorers.conduct import delegated_to, no_loops, skill_not_used, skill_used
 from roadtest.scorers.limits import max_calls, max_cost, max_duration, max_turns
 from roadtest.scorers.outputs import completed, output_contains, output_json, output_matches
 from roadtest.scorers.trajectories import (
     calls,
-    delegated_to,
     never_calls,
-    no_loops,
     prefers,
-    skill_not_used,
-    skill_used,
     tools_in_order,
     tools_used,
     trajectory_match,
