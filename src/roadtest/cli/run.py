@@ -9,6 +9,7 @@ import click
 import pytest
 
 from roadtest.cli import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_USAGE
+from roadtest.cli.worktrees import run_in_worktrees
 from roadtest.config import OPTIONS
 
 
@@ -57,8 +58,9 @@ def _options(command: click.Command) -> click.Command:
 
 @_options
 @click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--worktrees", is_flag=True, help="Run in each of the worktrees that are given, all at once.")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
-def run(pytest_args: tuple[str, ...], **options: Any) -> None:
+def run(pytest_args: tuple[str, ...], *, worktrees: bool, **options: Any) -> None:
     """Run evals; paths, node ids and all options of pytest are understood too.
 
     Exit codes: 0 all passed, 1 some failed, 2 wrong usage or nothing to run, 3 nothing failed but something was invalid or
@@ -69,5 +71,7 @@ def run(pytest_args: tuple[str, ...], **options: Any) -> None:
         for option in OPTIONS
         if options.get(option.name) not in (None, False)
     ]
+    if worktrees:
+        sys.exit(run_in_worktrees([*given, *pytest_args]))
     outcomes = Outcomes()
     sys.exit(outcomes.exit_code(pytest.main([*given, *pytest_args], plugins=[outcomes])))

@@ -35,9 +35,12 @@ class TreeResult(msgspec.Struct, frozen=True):
         return lines[-1] if lines else "no output"
 
 
-def run_in_worktrees(paths: Sequence[Path], run_args: Sequence[str]) -> int:
-    """Run the suite in every worktree at once, print what each said and a joint summary; the joint exit code."""
-    folders = _checked(paths)
+def run_in_worktrees(args: Sequence[str]) -> int:
+    """Run the suite in every worktree at once, print what each said and a joint summary; the joint exit code.
+
+    Of the arguments, those that are the top of a worktree say where; all others are passed on to each run.
+    """
+    folders, run_args = _divided(args)
     ids = _run_ids(folders)
     with ThreadPoolExecutor(len(folders)) as pool:
         results = list(pool.map(lambda folder: _run(folder, ids[folder], run_args), folders))
@@ -55,12 +58,15 @@ def joint_exit_code(codes: Sequence[int]) -> int:
     return next((code for code in _GRAVITY if code in known), 0)
 
 
-def _checked(paths: Sequence[Path]) -> list[Path]:
-    folders = list(dict.fromkeys(path.resolve() for path in paths))
-    for folder in folders:
-        if not folder.is_dir():
-            raise UsageError(f"--worktrees: there is no folder {folder}.", hint=f"git worktree add {folder}")
-    return folders
+def _divided(args: Sequence[str]) -> tuple[list[Path], list[str]]:
+    worktrees = [arg for arg in args if (Path(arg) / ".git").exists()]
+    if not worktrees:
+        raise UsageError(
+            "--worktrees: none of the arguments is the top of a git worktree.",
+            hint="git worktree add .trees/a, then: roadtest run --worktrees .trees/a",
+        )
+    folders = dict.fromkeys(Path(arg).resolve() for arg in worktrees)
+    return list(folders), [arg for arg in args if arg not in worktrees]
 
 
 def _run_ids(folders: Sequence[Path]) -> dict[Path, str]:
