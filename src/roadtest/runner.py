@@ -107,6 +107,10 @@ def _model_side(
 ) -> ScriptSession | cassette.CassetteSession:
     places = {"workspace": world.path, "home": world.home, "config_dir": world.config_dir, "tmp": world.tmp}
     values = {name: str(path) for name, path in places.items()}
+    # A program may tell where a folder really is; the name it goes by comes first.
+    values |= {
+        f"real_{name}": real for name, path in places.items() if (real := str(path.resolve())) != str(path)
+    }
     if task.script is not None:
         return ScriptSession(task.script, values)
     if place.cassette is None:

@@ -282,6 +282,27 @@ def test_a_side_call_is_apart() -> None:
         assert not live.unplayed
 
 
+def test_a_side_call_that_was_not_recorded_is_no_miss() -> None:
+    """A title that a newer Claude Code asks for is refused by itself, with a note, and the run goes on."""
+    live = player(simple())
+    agent = Agent(live)
+    agent.ask()
+    assert isinstance(Agent(live, "Write a title.", system="You write titles.", tools=()).ask(), Refuse)
+    assert replayed(agent.tells(t1="a.txt").ask()) == [text("One file.")]
+    assert not live.problem
+    assert [item.kind for item in live.drift] == ["harness"]
+
+
+def test_a_huge_difference_is_told_in_short() -> None:
+    """Two long results that have nothing in common are told apart in no time, by their first lines."""
+    live = player(simple(result="\n".join(f"old {number}" for number in range(50_000))))
+    agent = Agent(live)
+    agent.ask()
+    agent.tells(t1="\n".join(f"new {number} {'x' * 500}" for number in range(50_000))).ask()
+    assert "-old 0" in live.problem
+    assert len(live.problem) < 30_000
+
+
 def test_harness_drift_is_noted() -> None:
     """Another version, system prompt or tool list is a note and no more."""
     live = player(simple())

@@ -21,9 +21,6 @@ _NOTICE = re.compile(r"<task-notification>.*?</task-notification>", re.DOTALL)
 _NOTICE_ID = re.compile(r"<(?:tool-use|task)-id>(.*?)</(?:tool-use|task)-id>", re.DOTALL)
 _TOOL_USE_ID = re.compile(r"<tool-use-id>(.*?)</tool-use-id>", re.DOTALL)
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\n?", re.DOTALL)
-_TRAILING_REMINDERS = re.compile(
-    r"(?:\s*<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>)+\s*\Z", re.DOTALL
-)
 _LARGEST_BLOB = 1024
 _LONGEST_TEXT = 2000
 _OPENING = 60
@@ -101,9 +98,9 @@ class _Reading:
 
     def _result(self, block: Json) -> Result:
         content = _content(block.get("content"))
-        if isinstance(content, str) and (found := _TRAILING_REMINDERS.search(content)):
-            self.injected.append(self._digested(found[0].strip()))
-            content = content[: found.start()]
+        if isinstance(content, str) and content.rstrip().endswith("</system-reminder>"):
+            content, reminders = _without_reminders(content)
+            self.injected.append(self._digested(reminders))
         return Result(block["tool_use_id"], content, bool(block.get("is_error")))
 
     def _text(self, role: str, text: str) -> None:
@@ -118,6 +115,17 @@ class _Reading:
         self.injected += [self._digested(reminder.strip()) for reminder in _REMINDER.findall(text)]
         if said := _REMINDER.sub("", text).strip():
             self.text.append(said)
+
+
+def _without_reminders(text: str) -> tuple[str, str]:
+    """A text and the reminders that it ends with."""
+    end = len(text)
+    while (
+        text[:end].rstrip().endswith("</system-reminder>")
+        and (start := text.rfind("<system-reminder>", 0, end)) >= 0
+    ):
+        end = start
+    return text[:end].rstrip(), text[end:].strip()
 
 
 def _shortened(said: Any, digested: Digest) -> Any:

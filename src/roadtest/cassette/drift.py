@@ -12,10 +12,12 @@ import msgspec
 from roadtest.cassette.canonical import result_text, texts
 from roadtest.cassette.records import Exchange, Harness, News, Notice, Result
 from roadtest.cassette.tape import Tape
-from roadtest.cassette.volatile import Pair, Volatile
+from roadtest.cassette.volatile import Pair, Volatile, where_they_differ
 from roadtest.results import Policy
 
 _LONGEST_DIFF = 40
+_LONGEST_LINE = 300
+_MOST_LINES = 1000
 _UNORDERED = frozenset({"Grep", "Glob"})
 """Tools that search with several threads: the same hits come in another order from run to run."""
 
@@ -120,17 +122,23 @@ def _short(value: object) -> str:
 
 def diff(recorded: str, live: str) -> str:
     """The lines that differ, a few around them, never more than a screen."""
-    lines = list(
-        difflib.unified_diff(recorded.splitlines(), live.splitlines(), "recorded", "live", lineterm="", n=2)
-    )
+    ours, theirs = (_clipped(text) for text in where_they_differ(recorded, live, around=2))
+    lines = list(difflib.unified_diff(ours, theirs, "recorded", "live", lineterm="", n=2))
+    lines = [line for line in lines if not line.startswith("@@")]
     if len(lines) > _LONGEST_DIFF:
         lines = [*lines[:_LONGEST_DIFF], f"… and {len(lines) - _LONGEST_DIFF} more lines"]
     return "\n".join(f"    {line}" for line in lines)
 
 
+def _clipped(text: str) -> list[str]:
+    """The beginning of a text in lines of bearable length: comparing takes longer the more there is."""
+    lines = text.splitlines()[:_MOST_LINES]
+    return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…" for line in lines]
+
+
 def _aligned(recorded: str, live: str, volatile: Volatile) -> list[Pair]:
     """Pairs of tokens from the lines that two otherwise different results share."""
-    ours, theirs = recorded.splitlines(), live.splitlines()
+    ours, theirs = recorded.splitlines()[:_MOST_LINES], live.splitlines()[:_MOST_LINES]
     masked = [volatile.mask(line) for line in ours], [volatile.mask(line) for line in theirs]
     pairs = []
     for block in difflib.SequenceMatcher(None, *masked, autojunk=False).get_matching_blocks():

@@ -105,7 +105,10 @@ class Lanes:
         lane.system = lane.system if lane.asked else system
         lane.asked += 1
 
-    def answered(self, lane: LaneState, number: int, message: Json, length: int) -> None:
+    def answered(
+        self, lane: LaneState, number: int, message: Json, length: int, *, aside: bool = False
+    ) -> None:
         ids = tool_use_ids(message)
-        lane.answers.append(_Answer(number, message, text_of(message), bool(ids), length))
         self._by_tool_use |= dict.fromkeys(ids, number)
+        if not aside:
+            lane.answers.append(_Answer(number, message, text_of(message), bool(ids), length))

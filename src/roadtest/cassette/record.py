@@ -142,8 +142,10 @@ class RecordSession:
             return
         response.after = len(self._takes)
         response.rank = next(self._ranks)
-        if response.message is not None and not take.request.aside:
-            self._lanes.answered(take.lane, take.number, response.message, take.length)
+        if response.message is not None:
+            self._lanes.answered(
+                take.lane, take.number, response.message, take.length, aside=take.request.aside
+            )
 
     def _asked_again(self, take: _Take) -> bool:
         """Whether an answer that was lost on the way was asked for again and came."""

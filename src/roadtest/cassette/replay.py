@@ -166,6 +166,10 @@ class ReplaySession:
         outcome = self._continuations.find(asked.lane, asked.place.continues, asked.news)
         self._lanes.asked(asked.lane, asked.harness.system)
         match outcome:
+            case Missing() if asked.place.aside:
+                # Should the conversation depend on it, what it lacks is found there.
+                self._add_drift("harness", f"a side call was not recorded: {drift.describe_news(asked.news)}")
+                return Refuse("this side call was not recorded")
             case Missing(nearest):
                 return self._refuse(asked, nearest)
             case Repeat(reason):
@@ -191,8 +195,7 @@ class ReplaySession:
         if error := exchange.response.error:
             return ReplayError(error.status, self._reader.placeholders.fill(error.body), error.headers)
         message = self._filled(asked.lane, exchange)
-        if not asked.place.aside:
-            self._lanes.answered(asked.lane, exchange.number, message, asked.length)
+        self._lanes.answered(asked.lane, exchange.number, message, asked.length, aside=asked.place.aside)
         return Replay(message)
 
     def _filled(self, lane: LaneState, exchange: Exchange) -> Json:

@@ -1,7 +1,8 @@
 """Tokens that may differ between two runs of the same thing: times, durations, sizes in listings, ids, temporary names.
 
-Two texts are the same *but for volatile tokens* when everything between the tokens is equal and the tokens at each place
-are of the same class. The pairs of tokens then tell which live value stands for which recorded one.
+Two texts are the same *but for volatile tokens* when they have the same lines, everything between the tokens of a line is
+equal, and the tokens at each place are of the same class. No token goes over the end of a line. The pairs of tokens tell
+which live value stands for which recorded one.
 """
 
 from __future__ import annotations
@@ -76,29 +77,28 @@ class Volatile:
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         self._own = [_compiled(pattern) for pattern in patterns]
 
-    def tokens(self, text: str) -> list[Token]:
-        """The volatile tokens of a text, in order, none overlapping; a user's pattern wins over a known class."""
-        own = [
-            Token("volatile", found[0], *found.span())
-            for pattern in self._own
-            for found in pattern.finditer(text)
-            if found[0]
-        ]
-        if not own:
-            return list(_known(text))
-        own.sort(key=lambda token: (token.start, -token.end))
-        return sorted(_apart(own, _known(text)), key=lambda token: token.start)
-
     def mask(self, text: str) -> str:
         """The text with each token that is surely volatile replaced by its class."""
-        return "".join(_skeleton(text, [token for token in self.tokens(text) if token.sure]))
+        return "\n".join(map(self._mask_line, text.split("\n")))
 
     def pairs(self, recorded: str, live: str) -> list[Pair] | None:
         """The tokens at the same places, where they differ; None if the texts differ in more than volatile tokens."""
         if recorded == live:
             return []
-        recorded, live = _where_they_differ(recorded, live)
-        ours, theirs = self.tokens(recorded), self.tokens(live)
+        ours, theirs = recorded.split("\n"), live.split("\n")
+        if len(ours) != len(theirs):
+            return None
+        found: list[Pair] = []
+        for one, other in zip(ours, theirs, strict=True):
+            if one != other:
+                pairs = self._pairs_in_line(one, other)
+                if pairs is None:
+                    return None
+                found += pairs
+        return found
+
+    def _pairs_in_line(self, recorded: str, live: str) -> list[Pair] | None:
+        ours, theirs = self._tokens(recorded), self._tokens(live)
         if _skeleton(recorded, ours) != _skeleton(live, theirs):
             ours, theirs = ([token for token in tokens if token.sure] for tokens in (ours, theirs))
             if _skeleton(recorded, ours) != _skeleton(live, theirs):
@@ -107,6 +107,24 @@ class Volatile:
         if any(one.text != other.text and not (one.sure or other.sure) for one, other in both):
             return None
         return [Pair(one.kind, one.text, other.text) for one, other in both if one.text != other.text]
+
+    def _mask_line(self, line: str) -> str:
+        return "".join(_skeleton(line, [token for token in self._tokens(line) if token.sure]))
+
+    def _tokens(self, line: str) -> list[Token]:
+        """The volatile tokens of a line, in order, none overlapping; a user's pattern wins over a known class."""
+        own = [
+            Token("volatile", found[0], *found.span())
+            for pattern in self._own
+            for found in pattern.finditer(line)
+            if found[0]
+        ]
+        # Most lines of source code or prose hold nothing volatile, and plain search says so much faster.
+        known = list(_known(line)) if _HINT.search(line) else []
+        if not own:
+            return known
+        own.sort(key=lambda token: (token.start, -token.end))
+        return sorted(_apart(own, known), key=lambda token: token.start)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -119,19 +137,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         ) from None
 
 
-def _known(text: str) -> Iterator[Token]:
-    position = 0
-    for line in text.split("\n"):
-        # Most lines of source code or prose hold nothing volatile, and plain search says so much faster.
-        if _HINT.search(line):
-            yield from _known_in_line(line, position)
-        position += len(line) + 1
-
-
-def _known_in_line(line: str, offset: int) -> Iterator[Token]:
+def _known(line: str) -> Iterator[Token]:
     for found in _PATTERN.finditer(line):
         name = found.lastgroup or ""
-        token, start, end = found[name], found.start(name) + offset, found.end(name) + offset
+        token, (start, end) = found[name], found.span(name)
         if name != "hex":
             yield Token(_CLASS_OF[name], token, start, end)
         elif any(char.isdigit() for char in token):  # a word of the letters a to f only is a word
@@ -151,12 +160,13 @@ def _apart(own: Sequence[Token], known: Iterable[Token]) -> Iterator[Token]:
             yield token
 
 
-def _where_they_differ(one: str, other: str) -> tuple[str, str]:
-    """Both texts without the lines that they begin and end with in common."""
+def where_they_differ(one: str, other: str, around: int = 0) -> tuple[str, str]:
+    """Both texts without the lines that they begin and end with in common, but for a few around the difference."""
     ours, theirs = one.split("\n"), other.split("\n")
     shorter = min(len(ours), len(theirs))
     head = next((at for at in range(shorter) if ours[at] != theirs[at]), shorter)
     tail = next((at for at in range(shorter - head) if ours[-1 - at] != theirs[-1 - at]), shorter - head)
+    head, tail = max(head - around, 0), max(tail - around, 0)
     return "\n".join(ours[head : len(ours) - tail]), "\n".join(theirs[head : len(theirs) - tail])
 
 
