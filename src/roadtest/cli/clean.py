@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from roadtest.cli.show import output_dir
+from roadtest.cli.project import output_dir
 from roadtest.isolation.cleaning import (
     Leftover,
     old_outputs,

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from roadtest.cli.project import output_dir
 from roadtest.cli.run import Outcomes
-from roadtest.cli.show import output_dir, select
+from roadtest.cli.show import select
 from roadtest.errors import UsageError
 from roadtest.record import find_run, read_record
 from roadtest.results import CaseResult, Record

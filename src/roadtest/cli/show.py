@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from pathlib import Path
 
 import click
 
+from roadtest.cli.project import output_dir
 from roadtest.errors import UsageError
 from roadtest.record import find_run, is_running, read_record
 from roadtest.report.detail import detail_lines
@@ -16,12 +16,6 @@ from roadtest.report.failure import failure_lines, headline
 from roadtest.report.summary import record_lines, summary_lines
 from roadtest.report.text import Style
 from roadtest.results import CaseResult, Record, to_json
-
-DEFAULT_OUTPUT_DIR = "test-output"
-
-
-def output_dir() -> Path:
-    return Path(os.environ.get("ROADTEST_OUTPUT_DIR") or DEFAULT_OUTPUT_DIR)
 
 
 @click.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from roadtest.cli.show import output_dir
+from roadtest.cli.project import output_dir
 from roadtest.record import find_run, read_record
 
 
