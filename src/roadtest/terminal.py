@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
@@ -42,6 +42,8 @@ class LiveLine:
         watched = writer is not None and bool(reporter.isatty) and os.environ.get("TERM") != "dumb"
         self._writer = writer if watched else None
         self._progress = progress
+        capture = config.pluginmanager.getplugin("capturemanager")
+        self._uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
 
     def __bool__(self) -> bool:
         return self._writer is not None
@@ -60,9 +62,9 @@ class LiveLine:
             self._write(_CLEAR_TO_END)
 
     def _write(self, text: str) -> None:
-        """Past the writer, which would count what we write as part of pytest's line."""
+        """Past the writer, which would count what we write as part of pytest's line, and past the capture."""
         if self._writer is not None:
-            with suppress(UnicodeEncodeError):
+            with suppress(UnicodeEncodeError), self._uncaptured():
                 self._writer._file.write(text)  # noqa: SLF001 - a public way would need a writer of our own
                 self._writer.flush()
 

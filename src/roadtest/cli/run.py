@@ -32,7 +32,8 @@ class Outcomes:
         self.collection_errors += report.failed
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        self.interrupted = True
+        """By Ctrl-C or a signal; pytest also comes here when it stops by itself, for a budget or a broken file."""
+        self.interrupted = not isinstance(excinfo.value, pytest.Session.Interrupted)
 
     def exit_code(self, status: int) -> int:
         if self.interrupted:
