@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roadtest.capture import hook, hook_settings, read
-from roadtest.capture.settings import portable_command
+from roadtest.capture.settings import command as shell_command
 
 SCRIPT = Path(hook.__file__)
 BASH = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "toolu_1"}
@@ -423,7 +423,7 @@ def test_outside_a_test_python_is_not_even_started(tmp_path: Path, mode: str | N
     command = (
         hook_settings(python=str(trap))["hooks"]["Stop"][0]["hooks"][0]["command"]
         if kind == "run"
-        else portable_command(str(SCRIPT))
+        else shell_command(str(SCRIPT))
     )
     environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **({} if mode is None else {"TEST_MODE": mode})}
     done = subprocess.run(["sh", "-c", command], env=environ, capture_output=True, check=False)
@@ -447,11 +447,20 @@ def test_a_run_starts_the_hook_from_bytecode(run_hook: Hook) -> None:
     assert first == second
 
 
+def test_a_script_that_is_gone_blocks_no_call(run_hook: Hook) -> None:
+    """Python exits with 2 when it does not find its script, which Claude Code would take for a veto."""
+    command = hook_settings(compile_in=run_hook.root)["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    (run_hook.root / "roadtest-hook.pyc").unlink()
+    done = subprocess.run(["sh", "-c", command], env=run_hook.environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"can't open file" in done.stderr
+
+
 def test_without_any_python_the_shared_command_still_exits_zero(tmp_path: Path) -> None:
     """A teammate without python3 is not disturbed."""
     environ = {"PATH": str(tmp_path), "TEST_MODE": "true"}
     done = subprocess.run(
-        ["/bin/sh", "-c", portable_command("x.py")], env=environ, capture_output=True, check=False
+        ["/bin/sh", "-c", shell_command("x.py")], env=environ, capture_output=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, b"")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from roadtest.capture import json_text, plugin
 from roadtest.capture.install import Change, install, uninstall
-from roadtest.capture.settings import LIFECYCLE_EVENTS, TOOL_EVENTS, groups, portable_command
+from roadtest.capture.settings import LIFECYCLE_EVENTS, TOOL_EVENTS, command, groups
 from roadtest.errors import UsageError
 
 EVENTS = [*TOOL_EVENTS, *LIFECYCLE_EVENTS]
@@ -215,7 +215,7 @@ def test_a_link_is_written_through(settings: Path, tmp_path: Path) -> None:
 def test_the_plugin_runs_the_same_hooks(tmp_path: Path) -> None:
     """The hooks of the plugin are those that are installed, found by the root of the plugin; a copy is complete."""
     shipped: dict[str, Any] = json.loads((plugin.ROOT / "hooks" / "hooks.json").read_text())
-    assert shipped["hooks"] == groups(portable_command('"${CLAUDE_PLUGIN_ROOT}"/hook.py'))
+    assert shipped["hooks"] == groups(command('"${CLAUDE_PLUGIN_ROOT}"/hook.py'))
     plugin.write_plugin(tmp_path / "copy")
     assert sorted(
         str(path.relative_to(tmp_path / "copy"))

@@ -23,7 +23,9 @@ class Project:
         self.env: dict[str, str] = {}
 
     def hooks(self, *args: str) -> subprocess.CompletedProcess[str]:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("TEST_")}
+        environ = {
+            name: value for name, value in os.environ.items() if not name.startswith(("TEST_", "CLAUDE"))
+        }
         return subprocess.run(
             [sys.executable, "-m", "roadtest", "hooks", *args],
             cwd=self.root,
@@ -172,6 +174,14 @@ def test_status_says_why_not(project: Project, change: object, reason: str) -> N
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "capture is not active"), done.stderr
     (line,) = [line for line in done.stdout.splitlines() if reason in line]
     assert line.startswith("✗ ")
+
+
+def test_two_files_at_once_are_wrong_use(project: Project) -> None:
+    """--settings and --local together are refused by every command."""
+    for command in ("install", "uninstall", "status"):
+        done = project.hooks(command, "--local", "--settings", "x.json")
+        assert done.returncode == 2
+        assert "give one of them" in done.stderr
 
 
 def test_the_plugin_is_printed_or_copied(project: Project) -> None:

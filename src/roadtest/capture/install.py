@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from roadtest.capture import hook, json_text
-from roadtest.capture.settings import groups, portable_command
+from roadtest.capture.settings import command, groups
 from roadtest.errors import UsageError
 
 SCRIPT = "roadtest-capture.py"
@@ -69,7 +69,7 @@ def remove_empty_folders(settings: Path) -> None:
 
 
 def wanted_groups(settings: Path) -> dict[str, list[dict[str, Any]]]:
-    return groups(portable_command(_reference(settings)))
+    return groups(command(_reference(settings)))
 
 
 def installed_groups(data: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

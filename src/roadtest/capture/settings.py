@@ -23,9 +23,6 @@ LIFECYCLE_EVENTS = (
     "PreCompact",
 )
 
-GUARD = '[ "$TEST_MODE" = true ] || exit 0; '
-"""Outside a test the shell ends here, before it starts anything."""
-
 
 def hook_settings(*, python: str | None = None, compile_in: Path | None = None) -> dict[str, Any]:
     """The settings that a run passes with ``--settings``: this installation's hook, by absolute path.
@@ -38,12 +35,16 @@ def hook_settings(*, python: str | None = None, compile_in: Path | None = None) 
         script = compile_in / "roadtest-hook.pyc"
         py_compile.compile(hook.__file__, str(script), doraise=True)
     interpreter = python or str(Path(sys.executable).resolve())
-    return {"hooks": groups(f"{GUARD}exec {shlex.quote(interpreter)} -I -S {shlex.quote(str(script))}")}
+    return {"hooks": groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))}
 
 
-def portable_command(script: str) -> str:
-    """For files that are shared: any ``python3``, and none at all is no reason to bother the agent."""
-    return f"{GUARD}python3 -I -S {script} || exit 0"
+def command(script: str, *, python: str = "python3") -> str:
+    """What Claude Code gives to the shell.
+
+    Outside a test the shell ends at once, before it starts anything. It also has the last word: a Python that is missing
+    or does not find the script exits with 2 or 127, and 2 would block the agent's call.
+    """
+    return f'[ "$TEST_MODE" = true ] || exit 0; {python} -I -S {script} || exit 0'
 
 
 def groups(command: str) -> dict[str, list[dict[str, Any]]]:

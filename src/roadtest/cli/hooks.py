@@ -70,13 +70,8 @@ def uninstall(settings: Path | None, local: bool, dry_run: bool) -> None:
 @_where
 def status(settings: Path | None, local: bool) -> None:
     """Say whether a session started here would be captured, and why not; exit code 1 if not."""
-    chosen = (
-        [settings]
-        if settings
-        else [LOCAL]
-        if local
-        else [PROJECT, LOCAL, Path.home() / ".claude/settings.json"]
-    )
+    user = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json"
+    chosen = [_chosen(settings, local)] if settings or local else [PROJECT, LOCAL, user]
     findings = hook_status(chosen, os.environ)
     for finding in findings:
         click.echo(f"{'✓' if finding.ok else '✗'} {finding.text}")
