@@ -52,7 +52,10 @@ def test_limits(factory: Callable[..., Any], field: str, reason: str) -> None:
         ({"timed_out": True}, "it ran out of time"),
         ({"exit_code": 1}, "it ended with exit code 1"),
         ({"messages": [{"type": "result", "subtype": "error_max_turns"}]}, "it ended with error_max_turns"),
-        ({"messages": [{"type": "result", "subtype": "success", "is_error": True}]}, "it ended with success"),
+        (
+            {"messages": [{"type": "result", "subtype": "success", "is_error": True, "result": "API Error"}]},
+            "it ended in an error: API Error",
+        ),
         ({"messages": [{"type": "assistant"}]}, "it ended without a result"),
         ({"trajectory": Trajectory([ToolCall(name="Bash", status="unfinished")])}, "Bash() was not finished"),
     ],

@@ -116,6 +116,7 @@ class _Comparison:
     def __init__(self, rules: Rules, calls: tuple[ToolCall, ...]) -> None:
         self._rules = rules
         self._calls = calls
+        self._below: dict[str, tuple[ToolCall, ...]] = {}
         self._relation = Relation(rules.args, lambda expected, actual: bool(self._inside(expected, actual)))
 
     def top(self, expected: tuple[ExpectedCall, ...]) -> Match:
@@ -129,12 +130,15 @@ class _Comparison:
 
     def _inside(self, expected: ExpectedCall, spawn: ToolCall) -> Match:
         """What the subagent did that this call spawned, against what is expected inside."""
+        if spawn.id not in self._below:
+            self._below[spawn.id] = self._calls_below(spawn)
+        return self._level(expected.inside or (), self._below[spawn.id])
+
+    def _calls_below(self, spawn: ToolCall) -> tuple[ToolCall, ...]:
         ids = {spawn.id} - {""}
         while more := {call.id for call in self._calls if call.id and call.parent_id in ids} - ids:
             ids |= more
-        return self._level(
-            expected.inside or (), tuple(call for call in self._calls if call.parent_id in ids)
-        )
+        return tuple(call for call in self._calls if call.parent_id in ids)
 
     def _level(self, expected: tuple[ExpectedCall, ...], actual: tuple[ToolCall, ...]) -> Match:
         """As soon as one expected call says what happens inside it, the list speaks of one level only."""

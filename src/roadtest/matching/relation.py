@@ -43,8 +43,9 @@ class Relation:
         self.rules = rules
         self.comparisons = 0
         self._inside = inside
-        by_keys = not rules.by_tool and isinstance(rules.default, ByKeys)
-        self._simple = _SIMPLE[rules.default.mode] if by_keys and isinstance(rules.default, ByKeys) else None
+        self._simple = None
+        if isinstance(rules.default, ByKeys) and not rules.by_tool:
+            self._simple = _SIMPLE[rules.default.mode]
 
     def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
         return expected.tool.accepts(actual.name) and self.accepts_call_of_tool(expected, actual)
@@ -78,28 +79,27 @@ class Table:
     ) -> None:
         self._relation = relation
         self._expected = expected
-        self._known: dict[Hashable, int] = {}
+        self._known: dict[int, int] = {}
+        self._alike: dict[Hashable, int] = {}
         self._tools: dict[str, _Tool] = {}
         self._calls: dict[str, Numbered] = {}
         for index, call in enumerate(actual):
             self._calls.setdefault(call.name, []).append((index, call))
 
     def __getitem__(self, index: int) -> int:
-        """The mask of one expected call; those that accept the same calls are computed once."""
         mask = self._known.get(index)
-        if mask is not None:
-            return mask
-        expected = self._expected[index]
+        if mask is None:
+            mask = self._known[index] = self._mask(self._expected[index])
+        return mask
+
+    def _mask(self, expected: ExpectedCall) -> int:
         tools = expected.tool.among(self._calls)
         if all(len(calls) <= FEW for calls in tools):
-            mask = sum(self._compare(expected, calls) for calls in tools)
-        else:
-            alike = _identity(expected)
-            if alike not in self._known:
-                self._known[alike] = sum(self._look_up(expected, calls) for calls in tools)
-            mask = self._known[alike]
-        self._known[index] = mask
-        return mask
+            return sum(self._compare(expected, calls) for calls in tools)
+        alike = _identity(expected)
+        if alike not in self._alike:
+            self._alike[alike] = sum(self._look_up(expected, calls) for calls in tools)
+        return self._alike[alike]
 
     def _compare(self, expected: ExpectedCall, calls: Numbered) -> int:
         accepts, mask = self._relation.accepts_call_of_tool, 0

@@ -116,7 +116,10 @@ def excerpts(expected: str, actual: str, limit: int = MOST_VALUE_CHARACTERS) -> 
     """Both values cut to a length that a reader takes in, around the place where they part."""
     if len(expected) <= limit and len(actual) <= limit:
         return expected, actual
-    parting = next((i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b), 0)
+    pairs = enumerate(zip(expected, actual, strict=False))
+    parting = next(
+        (place for place, (mine, theirs) in pairs if mine != theirs), min(len(expected), len(actual))
+    )
     start = max(0, parting - limit // 4)
     return _cut(expected, start, limit), _cut(actual, start, limit)
 

@@ -20,7 +20,7 @@ def completed() -> Scorer:
 
     @named("completed")
     def score(run: Run) -> Score:
-        obstacles = list(_obstacles(run))
+        obstacles = _obstacles(run)
         return verdict(not obstacles, "; ".join(obstacles) or "the agent came to its own end")
 
     return score
@@ -31,11 +31,11 @@ def _obstacles(run: Run) -> list[str]:
     found = ["it ran out of time"] if run.timed_out else []
     if run.exit_code:
         found.append(f"it ended with exit code {run.exit_code}")
-    found += [
-        f"it ended with {result.get('subtype')}"
-        for result in results
-        if result.get("is_error") is True or result.get("subtype") != "success"
-    ]
+    for result in results:
+        if result.get("subtype") != "success":
+            found.append(f"it ended with {result.get('subtype')}")
+        elif result.get("is_error") is True:
+            found.append(f"it ended in an error: {result.get('result')}")
     found += [f"{call} was not finished" for call in run.trajectory if call.status == "unfinished"]
     if (run.session_id or run.claude_version) and run.messages and not results:
         found.append("it ended without a result")
