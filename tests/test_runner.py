@@ -102,6 +102,27 @@ def test_captured_calls_are_kept_without_secrets(
     assert "{{redacted:anthropic-key}}" in texts[0] + texts[1]
 
 
+def test_what_a_model_used_is_counted_as_the_api_would_have(run_claude: RunScript) -> None:
+    """Usage of several answers, of a stream and of plain JSON, is what Claude Code adds up, and it has a price."""
+    usage = {
+        "input_tokens": 1000,
+        "cache_read_input_tokens": 50,
+        "cache_creation_input_tokens": 7,
+        "output_tokens": 300,
+    }
+    model = script.Script(
+        script.turn(script.call("Bash", command="true"), usage=usage),
+        script.fault("malformed"),
+        script.turn(script.say("Done."), usage=usage),
+    )
+    run = run_claude(script=model)
+
+    assert run.invalid == ""
+    assert (run.usage.input_tokens, run.usage.output_tokens) == (2000, 600)
+    assert (run.usage.cache_read_input_tokens, run.usage.cache_creation_input_tokens) == (100, 14)
+    assert run.cost_usd > 0
+
+
 def test_a_turn_that_was_not_asked_for_is_reported(run_claude: RunScript) -> None:
     """Turns that the agent never came to are noted in the run."""
     run = run_claude(script=script.Script(script.say("Done."), script.say("Never said.")))

@@ -184,10 +184,10 @@ def _unplayed(found: Sequence[Found], claims: Claims, environ: Mapping[str, str]
     for result in record.cases:
         folder = by_node.get(result.node_id)
         for run in result.runs:
-            if folder in folders and "was not asked for" in run.invalid:
-                yield Problem(
-                    "unplayed", folder, f"in run {record.run_id}, {run.invalid.splitlines()[0]}", _REWRITE
-                )
+            unplayed = [line.strip(" -") for line in run.invalid.splitlines() if "was not asked for" in line]
+            if folder in folders and unplayed:
+                message = f"in run {record.run_id}, {'; '.join(unplayed)}"
+                yield Problem("unplayed", folder, message, _REWRITE)
 
 
 def _orphaned(found: Sequence[Found], claims: Claims) -> Iterator[Problem]:
