@@ -87,6 +87,7 @@ def test_each_outcome_of_bash_has_its_exit_code(run_claude: RunScript, place: Pl
         *(script.call("Bash", command=command) for command in commands),
         script.call("Bash", command="true", run_in_background=True),
         script.say("Tried."),
+        script.say("I hear that the job is done."),  # not asked for where the notice of its end comes in time
     )
     run = run_claude(script=model, workspace=files, background_agents=True)
 

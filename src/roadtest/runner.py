@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import msgspec
 
@@ -232,7 +233,8 @@ class Conversation:
     def _serve(self, prompt: str) -> None:
         session = _model_side(self._task, self._place, self._world, prompt, self._session_id)
         self._served = FaultySession(session, self._task.faults)
-        self._mount = self._stack.enter_context(shared().mount(self._served))
+        receiver = self._receiver = capture.Receiver(self._place.capture_folder, self._world.environment())
+        self._mount = self._stack.enter_context(shared().mount(self._served, receiver))
         if isinstance(session, cassette.CassetteSession):
             self._cassette = session
             self._stack.enter_context(answering(Endpoint(self._mount.base_url)))
@@ -240,7 +242,7 @@ class Conversation:
     def _argv(self, prompt: str) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
         settings = merge_settings(
-            capture.hook_settings(compile_in=self._world.home),
+            self._hook_settings(),
             self._task.extra_settings,
             protective_settings(self._world.path, self._environment()),
         )
@@ -248,6 +250,14 @@ class Conversation:
         session = ["--resume" if self._runs else "--session-id", self._session_id]
         command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
+
+    def _hook_settings(self) -> dict[str, Any]:
+        """Events are posted to the server, unless settings that we do not write may keep them from it."""
+        may_post = self._task.settings != "user" and capture.may_post(
+            self._world.path, self._task.extra_settings
+        )
+        post_to = self._mount.event_url if may_post else None
+        return capture.hook_settings(compile_in=self._world.home, post_to=post_to)
 
     @contextmanager
     def _confined(self, argv: list[str]) -> Iterator[list[str]]:
@@ -278,7 +288,7 @@ class Conversation:
     ) -> Run:
         reconciled = capture.reconcile(captured, stream)
         changes = self._world.changes()
-        doubts = [*self._doubts(stream, finished), *reconciled.problems]
+        doubts = [*self._doubts(stream, finished), *reconciled.problems, *self._receiver.problems]
         return Run(
             output=stream.output,
             trajectory=reconciled.trajectory,

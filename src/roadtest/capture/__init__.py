@@ -1,7 +1,18 @@
 """Capture every tool call through Claude Code's hooks, and say so when that did not work."""
 
 from roadtest.capture.reader import Captured, Mark, get_tool_calls, read
+from roadtest.capture.receiver import Receiver
 from roadtest.capture.reconcile import Reconciled, reconcile
-from roadtest.capture.settings import hook_settings
+from roadtest.capture.settings import hook_settings, may_post
 
-__all__ = ["Captured", "Mark", "Reconciled", "get_tool_calls", "hook_settings", "read", "reconcile"]
+__all__ = [
+    "Captured",
+    "Mark",
+    "Receiver",
+    "Reconciled",
+    "get_tool_calls",
+    "hook_settings",
+    "may_post",
+    "read",
+    "reconcile",
+]

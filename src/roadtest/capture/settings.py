@@ -5,6 +5,7 @@ from __future__ import annotations
 import py_compile
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,40 @@ LIFECYCLE_EVENTS = (
     "PreCompact",
 )
 
+BEFORE_HTTP = frozenset({"SessionStart"})
+"""Events that Claude Code does not post, but only runs a command for."""
 
-def hook_settings(*, python: str | None = None, compile_in: Path | None = None) -> dict[str, Any]:
+HTTP_LIMIT = "allowedHttpHookUrls"
+
+
+def hook_settings(
+    *, python: str | None = None, compile_in: Path | None = None, post_to: str | None = None
+) -> dict[str, Any]:
     """The settings that a run passes with ``--settings``: this installation's hook, by absolute path.
 
     The hook starts faster from bytecode. Python keeps none of a script that is run, so a folder can be given for it;
-    it fits the interpreter that runs roadtest and no other.
+    it fits the interpreter that runs roadtest and no other. Events that can be posted go to ``post_to`` instead, where
+    there is a server that takes them.
     """
     script = Path(hook.__file__)
     if compile_in and python is None:
         script = compile_in / "roadtest-hook.pyc"
         py_compile.compile(hook.__file__, str(script), doraise=True)
     interpreter = python or str(Path(sys.executable).resolve())
-    return {"hooks": groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))}
+    hooks = groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))
+    return {"hooks": hooks if post_to is None else hooks | _posted(post_to)}
+
+
+def may_post(workspace: Path, settings: Mapping[str, Any]) -> bool:
+    """Whether neither these settings nor the project's limit where events may be posted to: that would leave us out."""
+    files = (workspace / ".claude" / name for name in ("settings.json", "settings.local.json"))
+    limited = any(HTTP_LIMIT.encode() in file.read_bytes() for file in files if file.is_file())
+    return HTTP_LIMIT not in settings and not limited
+
+
+def _posted(url: str) -> dict[str, list[dict[str, Any]]]:
+    posted = _on_every_event({"type": "http", "url": url})
+    return {event: handlers for event, handlers in posted.items() if event not in BEFORE_HTTP}
 
 
 def command(script: str, *, python: str = "python3") -> str:
@@ -49,6 +71,10 @@ def command(script: str, *, python: str = "python3") -> str:
 
 def groups(command: str) -> dict[str, list[dict[str, Any]]]:
     """The command on every event that is captured."""
-    handlers = [{"type": "command", "command": command}]
+    return _on_every_event({"type": "command", "command": command})
+
+
+def _on_every_event(handler: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    handlers = [handler]
     tools = {event: [{"matcher": "*", "hooks": handlers}] for event in TOOL_EVENTS}
     return tools | {event: [{"hooks": handlers}] for event in LIFECYCLE_EVENTS}
