@@ -103,7 +103,9 @@ class EvalItem(pytest.Function):
 
     def runtest(self) -> None:
         """Report a verdict that was reached before; see ``scheduling`` for when the trial really ran."""
-        if self.result is None or self.result.verdict == "passed":
+        if self.result is None:
+            pytest.fail("the trial was never run, so that nothing is known about it", pytrace=False)
+        if self.result.verdict == "passed":
             return
         if self.group.joint and self.group.decision != "failed":
             pytest.xfail(f"tolerated: {self.group}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -224,7 +223,7 @@ def cores() -> int:
 
 def new_run_id() -> str:
     """Unique, and sorted by name as by time: ``20260131-235959-1a2b3c``."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
 
 
 def _run_id(environ: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from roadtest.collection import EvalItem
+from roadtest.errors import RoadtestError
 from roadtest.execution import Stopped
 from roadtest.report.junit import properties
 from roadtest.report.live import Progress
@@ -90,6 +91,8 @@ class Schedule:
             return self._evals.execution.result(key)
         except Stopped as stopped:
             pytest.skip(str(stopped))
+        except RoadtestError as problem:
+            pytest.fail(str(problem), pytrace=False)
 
     def _start_ahead(self) -> None:
         execution = self._evals.execution
