@@ -44,7 +44,6 @@ class Agent:
         self._place = place
         self._defaults = defaults
         self._stack = ExitStack()
-        self._folders: list[str] = []
         self._started = 0
         self.runs: list[Run] = []
         self.folder = ""
@@ -59,10 +58,6 @@ class Agent:
         task = task_from(options, self._defaults)
         self._started += 1
         place = self._place(self._started)
-        number = len(self._folders) + 1
-        if place.cassette is not None and number > 1:
-            place = replace(place, cassette=place.cassette / f"run-{number}")
-        self._folders.append(place.test_id)
         self.folder = place.test_id.partition("/")[2]
         conversation = self._stack.enter_context(converse(task, place))
         return self._send(conversation, prompt, allow_invalid)
@@ -107,7 +102,7 @@ def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
     cassette = cassette_of(node)
 
     def place(number: int) -> Place:
-        folder = cassette if number == 1 else cassette.with_name(f"{cassette.name}.run-{number}")
+        folder = cassette if number == 1 else cassette / f"run-{number}"
         return replace(evals.place(evals.unique_test_id(name), node.path.parent), cassette=folder)
 
     agent = Agent(place, defaults)

@@ -176,6 +176,24 @@ def test_notices_may_come_with_results() -> None:
     assert not live.problem
 
 
+def test_background_subagents_that_are_alike_change_places() -> None:
+    """Two indistinguishable background tasks may end with each other's recorded words, but not both with the same."""
+    session = recorder()
+    main = Agent(session)
+    main.record(spawn("s1", "Look."), spawn("s2", "Look."))
+    main.tells(s1="launched", s2="launched").record(text("Waiting."))
+    main.notes("s1", result="one").notes("s2", result="two").record(text("Done."))
+    cassette = taped(session)
+    for first, second, fits in (("one", "two", True), ("two", "one", True), ("one", "one", False)):
+        live = player(cassette)
+        again = Agent(live)
+        again.ask()
+        again.tells(s1="launched", s2="launched").ask()
+        again.notes("s1", result=first).ask()
+        again.notes("s2", result=second).ask()
+        assert bool(live.problem) is not fits
+
+
 def test_a_notice_that_says_otherwise_is_drift() -> None:
     """A background task that ended otherwise than recorded makes the run invalid."""
     live = player(background([["s1"], ["s2"]]))

@@ -106,7 +106,8 @@ class _Reading:
     def _text(self, role: str, text: str) -> None:
         if "<task-notification>" in text:
             found = _NOTICE.findall(text)
-            self.notices += [Notice(_notice_id(notice), notice) for notice in found]
+            # Which of several calls it answers is said beside it: subagents that are alike change places.
+            self.notices += [Notice(_notice_id(notice), _TOOL_USE_ID.sub("", notice)) for notice in found]
             text = _NOTICE.sub("", text) if role == "user" else ""
             text = _REMINDER.sub("", text)
         if role != "user":

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from roadtest.cassette.drift import same_text
 from roadtest.cassette.lanes import LaneState
-from roadtest.cassette.records import Exchange, News
+from roadtest.cassette.records import Exchange, News, Notice
 from roadtest.cassette.tape import Tape
 from roadtest.cassette.volatile import Volatile
 
@@ -55,10 +55,17 @@ class Continuations:
         self._volatile = volatile
         self._played = played
         self._delivered: Counter[str] = Counter()
+        self._seen: set[tuple[str, str]] = set()
+
+    def deliver(self, notices: Sequence[Notice]) -> list[Notice]:
+        """Count the notices of a request; gives those that are new, which those of a retry are not."""
+        new = [notice for notice in notices if (notice.tool_use_id, notice.text) not in self._seen]
+        self._seen |= {(notice.tool_use_id, notice.text) for notice in new}
+        self._delivered += self._tape.counted(new)
+        return new
 
     def find(self, lane: LaneState, continues: int | None, news: News) -> Outcome:
         candidates = self._tape.following(lane.name, continues)
-        self._delivered += self._tape.counted(news.notices)
         if news.notices and not news.results and not news.text:
             return self._wake_up(lane, candidates, news)
         fitting = [exchange for exchange in candidates if self._says_the_same(exchange.request.new, news)]

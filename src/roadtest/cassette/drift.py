@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,9 @@ class Policies(msgspec.Struct, frozen=True):
     context: Policy = "fail"
     result: Policy = "fail"
     harness: Policy = "warn"
+
+
+Twin: TypeAlias = Callable[[str], str]
 
 
 @dataclass
@@ -68,18 +71,25 @@ def compare_results(
     return comparison
 
 
-def compare_notices(tape: Tape, live: Sequence[Notice], volatile: Volatile, into: Comparison) -> None:
-    """Each notice beside the recorded ones about the same task."""
+def compare_notices(
+    waiting: dict[str, list[Notice]], live: Sequence[Notice], twin: Twin, volatile: Volatile
+) -> Comparison:
+    """Each notice beside a recorded one about the same task, which is then no longer ``waiting``."""
+    comparison = Comparison()
     for notice in live:
-        recorded = tape.notices.get(tape.twin(notice.tool_use_id), [])
-        found = [volatile.pairs(one.text, notice.text) for one in recorded]
-        pairs = next((pairs for pairs in found if pairs is not None), None)
-        into.pairs += pairs or []
-        if pairs is None and recorded:
-            into.differences.append(
+        recorded = waiting.get(twin(notice.tool_use_id), [])
+        for one in recorded:
+            if (pairs := volatile.pairs(one.text, notice.text)) is not None:
+                comparison.pairs += pairs
+                recorded.remove(one)
+                break
+        else:
+            before = recorded[0].text if recorded else ""
+            comparison.differences.append(
                 f"the background task of {notice.tool_use_id} ended otherwise than when it was recorded:\n"
-                f"{diff(recorded[0].text, notice.text)}"
+                f"{diff(before, notice.text)}"
             )
+    return comparison
 
 
 def _best(

@@ -13,7 +13,7 @@ from time import monotonic
 from roadtest.cassette import drift
 from roadtest.cassette.canonical import last_assistant, news, result_text, texts, tool_use_ids
 from roadtest.cassette.continuation import Continuations, Found, Missing, Repeat
-from roadtest.cassette.drift import Policies
+from roadtest.cassette.drift import Comparison, Policies
 from roadtest.cassette.lanes import Lanes, LaneState, Place
 from roadtest.cassette.live_values import LiveValues
 from roadtest.cassette.reading import Reader
@@ -76,6 +76,7 @@ class ReplaySession:
         self._live: dict[str, LiveValues] = {}
         self._played: set[int] = set()
         self._held: dict[Request, _Pending] = {}
+        self._waiting = {twin: list(notices) for twin, notices in self._tape.notices.items()}
         self._continuations = Continuations(self._tape, reader.volatile, self._played.__contains__)
         self._steering = Steering(self._tape, clock)
         self._findings = Findings()
@@ -163,6 +164,8 @@ class ReplaySession:
         return self._lanes.bind(agent_id, name)
 
     def _decide(self, asked: _Asked) -> Answer:
+        if refusal := self._compare_notices(asked):
+            return refusal
         outcome = self._continuations.find(asked.lane, asked.place.continues, asked.news)
         self._lanes.asked(asked.lane, asked.harness.system)
         match outcome:
@@ -181,7 +184,7 @@ class ReplaySession:
                     self._steering.passed_over(skipped)
                 self._played.add(exchange.number)
                 self._steering.asked(exchange)
-                if refusal := self._compare(asked, [*passed_over, exchange]):
+                if refusal := self._compare(asked, [*passed_over, exchange][0]):
                     return refusal
                 return self._release(_Pending(asked, exchange))
 
@@ -213,16 +216,25 @@ class ReplaySession:
 
     # What differs
 
-    def _compare(self, asked: _Asked, exchanges: list[Exchange]) -> Refuse | None:
-        exchange = exchanges[0]
-        compared = drift.compare_results(
-            self._tape, exchange.request.new.results, asked.news.results, self._reader.volatile
+    def _compare_notices(self, asked: _Asked) -> Refuse | None:
+        new = self._continuations.deliver(asked.news.notices)
+        known = [notice for notice in new if self._tape.twin(notice.tool_use_id) in self._waiting]
+        return self._judge(
+            asked, drift.compare_notices(self._waiting, known, self._tape.twin, self._reader.volatile)
         )
-        drift.compare_notices(self._tape, asked.news.notices, self._reader.volatile, compared)
-        for ours, theirs in zip(texts(exchange.request.new.text), texts(asked.news.text), strict=False):
+
+    def _compare(self, asked: _Asked, exchange: Exchange) -> Refuse | None:
+        recorded = exchange.request.new
+        compared = drift.compare_results(
+            self._tape, recorded.results, asked.news.results, self._reader.volatile
+        )
+        for ours, theirs in zip(texts(recorded.text), texts(asked.news.text), strict=False):
             compared.pairs += self._reader.volatile.pairs(ours, theirs) or []
-        self._live_values(asked.lane).learn(compared.pairs)
         self._note_harness(asked, exchange)
+        return self._judge(asked, compared)
+
+    def _judge(self, asked: _Asked, compared: Comparison) -> Refuse | None:
+        self._live_values(asked.lane).learn(compared.pairs)
         for difference in compared.differences:
             self._add_drift("result", f"{difference}\n  → {_RESULT_HINT}")
         if compared.differences and self._policies.result == "fail":
