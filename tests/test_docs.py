@@ -103,6 +103,6 @@ def test_commands_in_the_docs_exist(place: str, words: list[str]) -> None:
         assert found is not None, f"{place}: no command {words[0]}"
         command, words = found, words[1:]
     known = {option for parameter in command.params for option in parameter.opts} | {"--help", "--"}
-    if command.ignore_unknown_options:
+    if command.context_settings.get("ignore_unknown_options"):
         return
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, place
