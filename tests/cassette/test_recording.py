@@ -203,6 +203,21 @@ def test_a_stop_hook_and_a_skill(record: Record, replay: Record, tmp_path: Path)
     assert ".claude/skills/greet/SKILL.md changed" in warned.notes
 
 
+def test_a_compaction(record: Record, replay: Record) -> None:
+    """A conversation that Claude Code compacts by itself is followed through the summary and beyond."""
+    model = Script(
+        script.call("Bash", command="echo one"),
+        script.turn(
+            script.call("Bash", command="echo two"), usage={"input_tokens": 990_000, "output_tokens": 5}
+        ),
+        script.say("<analysis>x</analysis><summary>One was said.</summary>"),
+        script.say("Done."),
+    )
+    recorded = record(model)
+    again = valid(replay())
+    assert (again.output, calls(again)) == (recorded.output, calls(recorded)) == ("Done.", calls(again))
+
+
 def test_record_records_what_is_stale_and_replays_the_rest(record: Record) -> None:
     """In mode record nothing is asked twice, and what was recorded for another prompt is recorded anew."""
     assert record(Script(script.say("One.")), mode="record").played == "recorded"
