@@ -308,3 +308,25 @@ def test_keeping_is_decided_at_the_end(template: Path) -> None:
     )
     assert "Initial commit" in log.stdout
     subprocess.run(["rm", "-r", world.path.parent], check=True)
+
+
+def test_a_large_template_is_copied_alike(tmp_path: Path) -> None:
+    """Beyond two thousand files other means are used, to the same effect: contents, modes, times, links, clean status."""
+    template = tmp_path / "large"
+    for number in range(2100):
+        folder = template / "package" / f"module{number % 3}" / f"deep{number % 7}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"file{number}").write_text(f"{number}\n")
+    (template / "package/-dash").write_text("#!")
+    (template / "package/-dash").chmod(0o700)
+    (template / "package/link").symlink_to("-dash")
+    with open_world(Workspace.copy(template), base=tmp_path, test_id="t", output_dir=tmp_path) as world:
+        assert (
+            sh("git status --porcelain; find . -path ./.git -prune -o -type f -print | wc -l", world)
+            == "2101\n"
+        )
+        assert world.changes().files == ()
+        assert (world.path / "package/-dash").stat().st_mode & 0o777 == 0o755
+        assert (world.path / "package/link").is_symlink()
+        times = {path.lstat().st_mtime_ns for path in world.path.rglob("*") if ".git" not in path.parts}
+        assert (min(times), len(times)) == (1_704_067_200 * 10**9, 2102)

@@ -7,17 +7,31 @@ import errno
 import fcntl
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from roadtest.isolation.git import MOMENT
 from roadtest.isolation.times import set_time, walk
 
+_MANY = 2000  # files
+_SHARES = 8
+_ARGUMENTS = 1000
 _FICLONE = 0x40049409
 _NO_REFLINK = {errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.EXDEV, errno.ENOSYS, errno.EPERM}
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copy a settled tree with its modes and times into an existing folder."""
+def copy_tree(source: Path, target: Path, *, files: int) -> None:
+    """Copy a settled tree of so many files, with its modes and times, into an existing folder."""
+    if files >= _MANY and _has_gnu_cp():
+        _copy_by_cp(source, target)
+    else:
+        _copy_one_by_one(source, target)
+
+
+def _copy_one_by_one(source: Path, target: Path) -> None:
     folders = [str(target)]
     cut = len(str(source))
     for entry in walk(source):
@@ -29,6 +43,50 @@ def copy_tree(source: Path, target: Path) -> None:
             copy_entry(entry, to)
     for folder in folders:
         set_time(folder, MOMENT)
+
+
+def _copy_by_cp(source: Path, target: Path) -> None:
+    """Several ``cp`` at once, a share of the folders to each: for a large tree that is worth their start."""
+    shares = {target: _paths_in(source)}
+    made = [target]
+    while sum(map(len, shares.values())) < _SHARES and any(
+        path.is_dir() for paths in shares.values() for path in paths
+    ):
+        shares = {to: paths for folder, paths in shares.items() for to, paths in _one_deeper(folder, paths)}
+        made += [folder for folder in shares if folder not in made]
+    workers = os.cpu_count() or 1
+    calls = [(paths[start::workers], to) for to, paths in shares.items() for start in range(workers)]
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda call: _cp(*call), calls))
+    for folder in made:
+        set_time(folder, MOMENT)
+
+
+def _one_deeper(folder: Path, paths: list[Path]) -> Iterator[tuple[Path, list[Path]]]:
+    """The files to copy into this folder, and what to copy into each folder below it."""
+    folder.mkdir(exist_ok=True)
+    below = [path for path in paths if path.is_dir() and not path.is_symlink()]
+    yield folder, [path for path in paths if path not in below]
+    for path in below:
+        (folder / path.name).mkdir()
+        yield folder / path.name, _paths_in(path)
+
+
+def _paths_in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def _cp(paths: list[Path], target: Path) -> None:
+    options = ["--recursive", "--no-dereference", "--preserve=mode,timestamps", "--reflink=auto"]
+    for start in range(0, len(paths), _ARGUMENTS):
+        subprocess.run(["cp", *options, "-t", target, "--", *paths[start : start + _ARGUMENTS]], check=True)
+
+
+@cache
+def _has_gnu_cp() -> bool:
+    with contextlib.suppress(OSError):
+        return b"GNU" in subprocess.run(["cp", "--version"], capture_output=True, check=False).stdout
+    return False
 
 
 def copy_entry(entry: os.DirEntry[str], to: str) -> None:

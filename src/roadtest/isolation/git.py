@@ -122,7 +122,7 @@ def make_repository(
     git_dir: Path, *, commit: str = "", objects: Path | None = None, object_format: str = "sha1"
 ) -> None:
     """Write a repository without starting git: no hooks, no template, no remote; objects may be borrowed from another."""
-    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+    for name in ("objects/info", "objects/pack", "refs/heads"):
         (git_dir / name).mkdir(parents=True)
     sha256 = object_format != "sha1"
     extensions = f"objectFormat = {object_format}" if sha256 else ""

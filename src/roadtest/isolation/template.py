@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from roadtest.errors import UsageError
 from roadtest.isolation.copying import copy_file
 from roadtest.isolation.git import make_repository, run_git
@@ -21,11 +23,17 @@ from roadtest.isolation.times import settle, walk
 LEFT_OUT = frozenset({".git", ".trees", "test-output", "__pycache__", ".DS_Store"})
 """What is never part of a template: repositories, other workspaces, outputs and litter."""
 
-_origins: dict[object, Path] = {}
+_origins: dict[object, Origin] = {}
 _lock = threading.Lock()
 
 
-def origin_of(template: Path | None, lay_on: Callable[[Path], None], key: object) -> Path:
+class Origin(msgspec.Struct, frozen=True):
+    tree: Path
+    git_dir: Path
+    files: int
+
+
+def origin_of(template: Path | None, lay_on: Callable[[Path], None], key: object) -> Origin:
     """The origin for a template (None: nothing) with more laid on top; ``key`` says what ``lay_on`` does."""
     identity = (os.getpid(), template, _look(template) if template else None, key)
     with _lock:
@@ -51,20 +59,20 @@ def _look(template: Path) -> tuple[object, ...]:
     return tuple(seen)
 
 
-def _make(template: Path | None, lay_on: Callable[[Path], None]) -> Path:
-    origin = claim(temporary_root(), lasting=True).open_slot()
-    tree, git_dir = origin / "tree", origin / "git"
+def _make(template: Path | None, lay_on: Callable[[Path], None]) -> Origin:
+    slot = claim(temporary_root(), lasting=True).open_slot()
+    tree, git_dir = slot / "tree", slot / "git"
     tree.mkdir()
     if template:
         _copy_template(template, tree)
     lay_on(tree)
-    settle(tree)
+    files = settle(tree)
     make_repository(git_dir)
     commit_all(git_dir, tree, "Initial commit")
     run_git("repack", "-adq", cwd=git_dir, env={"GIT_DIR": str(git_dir)})
     for loose in (path for path in (git_dir / "objects").iterdir() if path.name not in ("info", "pack")):
         loose.rmdir()
-    return origin
+    return Origin(tree, git_dir, files)
 
 
 def _copy_template(template: Path, tree: Path) -> None:

@@ -34,13 +34,14 @@ def set_time(path: str | Path, second: int) -> None:
     os.utime(path, ns=(second * _NANO, second * _NANO), follow_symlinks=False)
 
 
-def settle(root: Path) -> None:
-    """Give everything below ``root`` its fixed time."""
+def settle(root: Path) -> int:
+    """Give everything below ``root`` its fixed time; how many files there are."""
     entries = list(walk(root))
     files = [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
     for number, path in enumerate(sorted(files)):
         set_time(path, MOMENT + number)
     settle_folders(root, (entry.path for entry in entries if entry.is_dir(follow_symlinks=False)))
+    return len(files)
 
 
 def settle_newer(root: Path) -> None:
@@ -78,10 +79,10 @@ def settle_checkout(root: Path, index: Path, hash_length: int) -> None:
     offset = 12
     for second in range(MOMENT, MOMENT + count):
         path, mode, following = _entry(data, offset, hash_length)
-        struct.pack_into(">II", data, offset + 8, second, 0)
+        _SECONDS.pack_into(data, offset + 8, second, 0)
         offset = following
         if mode >> 12 != _GITLINK:
-            os.utime(prefix + path, ns=(second * _NANO, second * _NANO), follow_symlinks=False)
+            os.utime(prefix + path, (second, second), follow_symlinks=False)
         folders.add(path.rpartition(b"/")[0])
     digest = hashlib.sha1 if hash_length == _SHA1 else hashlib.sha256
     data[-hash_length:] = digest(data[:-hash_length]).digest()
@@ -91,14 +92,15 @@ def settle_checkout(root: Path, index: Path, hash_length: int) -> None:
 
 _GITLINK = 0o16
 _SHA1 = 20
-_EXTENDED = 0x4000
+_EXTENDED = 0x40
+_MODE = struct.Struct(">I")
+_SECONDS = struct.Struct(">II")
 
 
 def _entry(data: bytearray, offset: int, hash_length: int) -> tuple[bytes, int, int]:
     """Path, mode, and where the next entry begins."""
-    (mode,) = struct.unpack_from(">I", data, offset + 24)
-    (flags,) = struct.unpack_from(">H", data, offset + 40 + hash_length)
-    name = offset + 42 + hash_length + (2 if flags & _EXTENDED else 0)
+    (mode,) = _MODE.unpack_from(data, offset + 24)
+    name = offset + 42 + hash_length + (2 if data[offset + 40 + hash_length] & _EXTENDED else 0)
     end = data.index(0, name)
     return bytes(data[name:end]), mode, offset + (end - offset + 8) // 8 * 8
 

@@ -35,7 +35,7 @@ class Witness:
 
     def __init__(self, origin: Path, folder: Path, tree: Path) -> None:
         self._origin = origin
-        self._git_dir = folder
+        self._copy = folder
         self._tree = tree
         self._base = "HEAD"
 
@@ -58,6 +58,11 @@ class Witness:
         return Changes(tuple(changed), "".join(_bounded(patch, big)))
 
     @property
+    def _git_dir(self) -> Path:
+        """The origin until something has changed: most agents only look, and then nothing needs to be written."""
+        return self._copy if self._copy.exists() else self._origin
+
+    @property
     def _then(self) -> Path:
         return self._git_dir / "index"
 
@@ -75,8 +80,6 @@ class Witness:
 
     def _changed(self) -> list[str]:
         """The files that are not what they were."""
-        if not self._git_dir.exists():
-            plant_repository(self._origin, self._git_dir)
         self._tree.mkdir(exist_ok=True)
         listing = self._git("ls-files", "-z", "-m", "-o", "--exclude-standard", index=self._then)
         listed = (os.fsdecode(name) for name in listing.split(b"\0") if name)
@@ -93,6 +96,8 @@ class Witness:
 
     def _stage(self, changed: list[str]) -> None:
         """Put what changed into a second index."""
+        if not self._copy.exists():
+            plant_repository(self._origin, self._copy)
         shutil.copyfile(self._then, self._now)
         stdin = b"".join(os.fsencode(name) + b"\0" for name in changed)
         self._git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=stdin)

@@ -10,12 +10,12 @@ from pathlib import Path
 from roadtest.errors import UsageError
 from roadtest.isolation.copying import copy_tree, plant_repository
 from roadtest.isolation.environment import child_environment
-from roadtest.isolation.git import GLOBAL_CONFIG, run_git
+from roadtest.isolation.git import GLOBAL_CONFIG, MOMENT, run_git
 from roadtest.isolation.ownership import claim, temporary_root
 from roadtest.isolation.process import run_process
 from roadtest.isolation.settings import Settings, copy_user_settings
 from roadtest.isolation.template import commit_all, origin_of
-from roadtest.isolation.times import settle_newer
+from roadtest.isolation.times import set_time, settle_newer
 from roadtest.isolation.witness import Changes, Witness
 from roadtest.isolation.workspace import Workspace
 from roadtest.isolation.worktree import FOLDER, check_out, find_commit
@@ -113,9 +113,10 @@ def _make(
     origin = origin_of(template, workspace.lay_on, workspace.steps)
     path = slot / "workspace"
     path.mkdir()
-    copy_tree(origin / "tree", path)
-    plant_repository(origin / "git", path / ".git")
-    return World(slot, path, origin / "git")
+    copy_tree(origin.tree, path, files=origin.files)
+    plant_repository(origin.git_dir, path / ".git")
+    set_time(path, MOMENT)
+    return World(slot, path, origin.git_dir)
 
 
 def _make_worktree(
@@ -130,6 +131,7 @@ def _make_worktree(
         settle_newer(path)
         commit_all(slot / "origin", path, "Lay files on top")
     plant_repository(slot / "origin", path / ".git")
+    set_time(path, MOMENT)
     return World(slot, path, slot / "origin")
 
 
