@@ -103,7 +103,17 @@ def test_a_prefix_ends_with_its_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b'"\xff"', b"{}", b'{"messages": 3}', b'\xff\xfe{"messages": []}']
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"\xff"',
+        b"{}",
+        b'{"messages": 3}',
+        b'\xff\xfe{"messages": []}',
+        pytest.param(b"[" * 100_000, id="deep"),
+    ],
 )
 def test_malformed_bodies(mount: Mount, body: bytes) -> None:
     """A body that is no request is refused as invalid, in a way that is not tried again."""

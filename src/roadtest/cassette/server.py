@@ -236,7 +236,7 @@ async def _respond_to_probe(request: Request, send: Send) -> None:
 def _malformed(request: Request) -> str:
     try:
         return "" if isinstance(request.payload.get("messages"), list) else "messages: Field required"
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         return f"the body of this request is not a JSON object: {problem}"
 
 
