@@ -102,7 +102,7 @@ def test_a_timeout_fails_the_case(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest("--agent-jobs=1")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["timed out: it was ended after 0.* s"])
+    result.stdout.fnmatch_lines(["timed out: it was ended after *.* s"])
 
 
 def test_a_failure_shows_reason_output_and_commands(pytester: pytest.Pytester) -> None:

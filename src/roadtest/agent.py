@@ -98,7 +98,9 @@ def open_agent(evals: EvalSession, node: pytest.Item) -> Iterator[Agent]:
         options |= mark.kwargs
     model = evals.settings.agent_model
     defaults = task_from({**options, **({"model": model} if model else {})})
-    name = f"{slug(node.path.stem)}.{slug(node.name)}"
+    # By path and class too: another process of pytest-xdist cannot know which names are taken here.
+    file = node.nodeid.partition("::")[0].removesuffix(".py")
+    name = f"{slug(file)}.{slug(_name_in_file(node))}"
     cassette = cassette_of(node)
 
     def place(number: int) -> Place:
