@@ -172,7 +172,7 @@ def as_step(item: Any, where: str) -> Step:
     """What was written as one turn, checked; ``where`` is how an error calls it."""
     if isinstance(item, Turn | Fault) or (callable(item) and not isinstance(item, type)):
         return item
-    parts = (item,) if isinstance(item, Part) else tuple(item) if isinstance(item, list | tuple) else (item,)
+    parts = tuple(item) if isinstance(item, list | tuple) else (item,)
     for part in parts:
         if not isinstance(part, Part):
             raise UsageError(

@@ -32,7 +32,7 @@ class _Lane:
 
     name: str
     steps: Sequence[Step]
-    prompt: str | None = None
+    prompt: str = ""
     agent_id: str | None = None
     played: int = 0
 
@@ -89,12 +89,10 @@ class ScriptSession:
             if lane.agent_id == request.agent_id:
                 return lane
         asked = _text_of(_first_user_message(request.payload))
-        free = [lane for lane in self._lanes if lane.prompt is not None and lane.agent_id is None]
-        fitting = [lane for lane in free if lane.prompt is not None and lane.prompt in asked]
-        if not fitting:
-            return None
-        taken = max(fitting, key=lambda lane: len(lane.prompt or ""))
-        taken.agent_id = request.agent_id
+        free = [lane for lane in self._lanes[1:] if lane.agent_id is None and lane.prompt in asked]
+        taken = max(free, key=lambda lane: len(lane.prompt), default=None)
+        if taken is not None:
+            taken.agent_id = request.agent_id
         return taken
 
     def _message(self, turn: Turn, model: str) -> Json:
