@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from roadtest import script
+from roadtest import script, testing
+from roadtest.claude_code import ClaudeCode
+from roadtest.runner import Place, run_once
 from tests.conftest import RunScript
 
 Ask = Callable[[script.Asked], Any]
@@ -111,6 +115,23 @@ def test_faults_at_chosen_requests(run_claude: RunScript) -> None:
     assert run.tools == ["Bash", "Bash"]
     assert retries(run) == ["overloaded", "unknown"]
     assert run.notes == ["fault cut at request 9 did not happen: the agent made 5 requests"]
+
+
+def test_faults_on_a_replay(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault strikes a replayed run as it would a live one, and every recorded answer is played all the same."""
+    taped = replace(place, cassette=tmp_path / "cassettes/suite/case")
+    task = ClaudeCode(permission_mode="bypassPermissions", timeout=60.0)
+    model = script.Script(script.call("Bash", command="echo hello"), script.say("Done."))
+    with testing.upstream(model) as api:
+        monkeypatch.setenv("ROADTEST_UPSTREAM", api.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any-key")
+        recorded = run_once(task, "Go on.", replace(taped, cassettes="rewrite", test_id="recording"))
+    assert recorded.invalid == ""
+
+    faulty = replace(task, faults={1: script.fault("overloaded"), 3: script.fault("malformed")})
+    run = run_once(faulty, "Go on.", taped)
+    assert (run.invalid, run.output, run.tools) == ("", "Done.", ["Bash"])
+    assert retries(run) == ["overloaded"]
 
 
 def test_a_fault_inside_a_subagent(run_claude: RunScript) -> None:
