@@ -17,11 +17,12 @@ from roadtest.cassette.tape import Tape
 from roadtest.cassette.volatile import Volatile
 
 
-def differences(tool: str, recorded: str, live: str) -> list[str]:
+def differences(tool: str, recorded: str, live: str, *, same_files: bool = True) -> list[str]:
     message = {"content": [{"type": "tool_use", "id": "t1", "name": tool, "input": {"pattern": "x"}}]}
     exchange = Exchange(1, RecordedRequest("main"), RecordedResponse(message))
     tape = Tape(Cassette(Metadata(1), [exchange]))
-    return compare_results(tape, [Result("t1", recorded)], [Result("t1", live)], Volatile(())).differences
+    results = [Result("t1", recorded)], [Result("t1", live)]
+    return compare_results(tape, *results, Volatile(()), same_files=same_files).differences
 
 
 @pytest.mark.parametrize("tool", ["Grep", "Glob"])
@@ -40,3 +41,15 @@ def test_other_hits_are_another_result(live: str) -> None:
 def test_the_order_of_any_other_output_counts() -> None:
     """Lines of a command in another order are another result: sorting may be what it is about."""
     assert differences("Bash", "1\n2", "2\n1") != []
+
+
+@pytest.mark.parametrize("tool", ["Read", "Grep"])
+def test_files_of_another_workspace_must_be_the_same_to_the_letter(tool: str) -> None:
+    """What looks volatile in a file may be what was changed, unless the workspace is the one recorded in."""
+    assert differences(tool, "timeout: 30s", "timeout: 60s") == []
+    assert differences(tool, "timeout: 30s", "timeout: 60s", same_files=False) != []
+
+
+def test_commands_may_tell_the_time_in_any_workspace() -> None:
+    """What a command prints is masked also where files have changed: it would never be the same."""
+    assert differences("Bash", "took 30s", "took 60s", same_files=False) == []

@@ -21,6 +21,9 @@ _MOST_LINES = 1000
 _UNORDERED = frozenset({"Grep", "Glob"})
 """Tools that search with several threads: the same hits come in another order from run to run."""
 
+_SHOWS_FILES = frozenset({"Read", "Grep"})
+"""Tools whose results are text of files; a date in there is as old as the file."""
+
 
 class Policies(msgspec.Struct, frozen=True):
     """What each kind of drift does to a run: ``fail`` makes it invalid, ``warn`` notes it."""
@@ -51,15 +54,26 @@ def same_text(recorded: Sequence[object], live: Sequence[object], volatile: Vola
 
 
 def compare_results(
-    tape: Tape, recorded: Sequence[Result], live: Sequence[Result], volatile: Volatile
+    tape: Tape,
+    recorded: Sequence[Result],
+    live: Sequence[Result],
+    volatile: Volatile,
+    *,
+    same_files: bool = True,
 ) -> Comparison:
-    """Each result beside the recorded one; those of indistinguishable subagents in whichever order they fit."""
+    """Each result beside the recorded one; those of indistinguishable subagents in whichever order they fit.
+
+    Where the workspace is not the one that was recorded in (``same_files`` is false), a time, a port or a number in a
+    file may be the very thing that was changed: then what shows files must be the same to the letter.
+    """
     comparison = Comparison()
     rest = list(live)
     for result in recorded:
         fitting = [other for other in rest if tape.twin(other.tool_use_id) == tape.twin(result.tool_use_id)]
         call = _call(tape, result.tool_use_id)
-        found = _best(result, fitting, volatile, ordered=call is None or call["name"] not in _UNORDERED)
+        name = call["name"] if call else ""
+        allowed = volatile.only_own() if name in _SHOWS_FILES and not same_files else volatile
+        found = _best(result, fitting, allowed, ordered=name not in _UNORDERED)
         if found is None:
             continue
         other, pairs = found

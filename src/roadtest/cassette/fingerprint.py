@@ -37,6 +37,7 @@ def fingerprint(
         prompt=digest(prompt) if prompt else "",
         options={name: _shown(value) for name, value in (options or {}).items() if value},
         files=dict(sorted(_files(workspace, plugins))),
+        commit=_commit(workspace / ".git"),
     )
 
 
@@ -57,6 +58,15 @@ def context_differences(recorded: Fingerprints, live: Fingerprints) -> Iterator[
             yield f"{name} is new"
         elif recorded.files[name] != live.files[name]:
             yield f"{name} changed"
+
+
+def _commit(git_dir: Path) -> str:
+    """The commit that is checked out, read without starting git; empty where there is none."""
+    try:
+        kind, _, ref = (git_dir / "HEAD").read_text().strip().partition(": ")
+        return (git_dir / ref).read_text().strip() if ref else kind
+    except OSError:
+        return ""
 
 
 def _files(workspace: Path, plugins: Iterable[Path]) -> Iterator[tuple[str, str]]:

@@ -153,7 +153,9 @@ def open_cassette(
             f"The cassette {folder} is stale: what the model was told has changed since it was recorded.\n{changes}",
             hint="record it anew with --cassettes=record",
         )
-    return CassetteSession(ReplaySession(cassette, reader, policies), folder, context, stale)
+    recorded_in = cassette.metadata.context.commit
+    session = ReplaySession(cassette, reader, policies, same_files=recorded_in in ("", context.commit))
+    return CassetteSession(session, folder, context, stale)
 
 
 def context_drift(cassette: Cassette, context: Fingerprints, policies: Policies) -> list[Drift]:

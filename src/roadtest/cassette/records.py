@@ -100,6 +100,8 @@ class Fingerprints(msgspec.Struct, omit_defaults=True):
     prompt: str = ""
     options: dict[str, Any] = {}
     files: dict[str, str] = {}
+    commit: str = ""
+    """Of the workspace. Another one makes nothing stale; it means that files may have changed."""
 
 
 class Metadata(msgspec.Struct, omit_defaults=True):

@@ -68,7 +68,10 @@ class ReplaySession:
         reader: Reader,
         policies: Policies = Policies(),  # noqa: B008 - frozen
         clock: Callable[[], float] = monotonic,
+        *,
+        same_files: bool = True,
     ) -> None:
+        self._same_files = same_files
         self._tape = Tape(cassette)
         self._reader = reader
         self._policies = policies
@@ -226,7 +229,11 @@ class ReplaySession:
     def _compare(self, asked: _Asked, exchange: Exchange) -> Refuse | None:
         recorded = exchange.request.new
         compared = drift.compare_results(
-            self._tape, recorded.results, asked.news.results, self._reader.volatile
+            self._tape,
+            recorded.results,
+            asked.news.results,
+            self._reader.volatile,
+            same_files=self._same_files,
         )
         for ours, theirs in zip(texts(recorded.text), texts(asked.news.text), strict=False):
             compared.pairs += self._reader.volatile.pairs(ours, theirs) or []

@@ -74,8 +74,14 @@ class Pair:
 class Volatile:
     """The known classes of volatile tokens and the patterns that a user added."""
 
-    def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._own = [_compiled(pattern) for pattern in patterns]
+    def __init__(self, patterns: Iterable[str] = (), *, known: bool = True) -> None:
+        self._patterns = tuple(patterns)
+        self._own = [_compiled(pattern) for pattern in self._patterns]
+        self._known = known
+
+    def only_own(self) -> Volatile:
+        """The patterns that the user added, and nothing besides."""
+        return Volatile(self._patterns, known=False)
 
     def mask(self, text: str) -> str:
         """The text with each token that is surely volatile replaced by its class."""
@@ -120,7 +126,7 @@ class Volatile:
             if found[0]
         ]
         # Most lines of source code or prose hold nothing volatile, and plain search says so much faster.
-        known = list(_known(line)) if _HINT.search(line) else []
+        known = list(_known(line)) if self._known and _HINT.search(line) else []
         if not own:
             return known
         own.sort(key=lambda token: (token.start, -token.end))
