@@ -293,6 +293,29 @@ def test_a_trees_folder_of_the_user_is_left_alone(repo: Path) -> None:
     assert fingerprint(repo) == before
 
 
+def test_a_large_commit_is_checked_out_in_parts_alike(repo: Path) -> None:
+    """Beyond four thousand files several processes share the work: attributes hold, times are distinct, all is clean."""
+    for number in range(4100):
+        folder = repo / f"package{number % 9}" / f"module{number % 4}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"file{number}.txt").write_text(f"{number}\n")
+    (repo / "package8/.gitattributes").write_text("*.txt eol=crlf\n")
+    (repo / "package8/link").symlink_to("module0")
+    (repo / "run.sh").write_text("#!/bin/sh\n")
+    (repo / "run.sh").chmod(0o755)
+    git("add", "-A", cwd=repo)
+    git("commit", "-q", "-m", "large", cwd=repo)
+    with open_world(Workspace.worktree(repo), base=repo, test_id="t", output_dir=repo) as world:
+        assert git("status", "--porcelain", cwd=world.path) == ""
+        assert world.changes().files == ()
+        for path in (world.path / "package8").rglob("*.txt"):
+            assert path.read_bytes().endswith(b"\r\n")
+        assert os.access(world.path / "run.sh", os.X_OK)
+        names = listing(world.path)
+        times = [(world.path / name).lstat().st_mtime_ns for name in names]
+        assert (len(times), times) == (4105, sorted(set(times)))
+
+
 CROWD = """
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from roadtest.errors import UsageError
+from roadtest.isolation.checkout import check_out_files
 from roadtest.isolation.git import GitFailed, make_repository, run_git
-from roadtest.isolation.times import settle_checkout
 
 FOLDER = ".trees"
 
@@ -84,12 +84,10 @@ def check_out(commit: Commit, git_dir: Path, tree: Path) -> None:
     make_repository(git_dir, commit=commit.sha, objects=commit.objects, object_format=commit.object_format)
     if commit.shallow.is_file():
         shutil.copyfile(commit.shallow, git_dir / "shallow")
-    env = {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(tree)}
     try:
-        run_git("-c", "checkout.workers=0", "read-tree", "--reset", "-u", commit.sha, cwd=tree, env=env)
+        check_out_files(git_dir, tree, commit.sha)
     except GitFailed as problem:
         raise UsageError(
             f"Workspace.worktree: {commit.sha} cannot be checked out:\n{problem.stderr.strip()}",
             hint="a partial clone lacks the files of other commits: git fetch them first",
         ) from problem
-    settle_checkout(tree, git_dir / "index", len(commit.sha) // 2)
