@@ -72,7 +72,7 @@ def test_changed_scorers_judge_the_recorded_runs(project: pytest.Pytester) -> No
         ', Case("dropped", input="!")', ""
     )
     project.makepyfile(test_shouting=changed.replace("output.endswith(wanted)", "len(output) == 3"))
-    project.makeini("[pytest]\naddopts = -n2\nroadtest_max_cost = 0.1\n")
+    project.makeini("[pytest]\nroadtest_max_cost = 0.1\n")
     done = run("roadtest", "rescore", recorded.run_id)
     assert done.returncode == 1, done.stdout + done.stderr
     for line in (
@@ -105,6 +105,23 @@ def test_one_case_is_rescored_alone(project: pytest.Pytester) -> None:
     assert "every score is as it was" in done.stdout
     assert {case.case for case in newest(project).cases} == {"loud"}
     assert (project.path / "out.md").read_text().startswith("### roadtest: 1 case: 1 passed")
+
+
+def test_workers_never_run_what_was_to_be_rescored(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project that distributes its tests by default is rescored in one process, or not at all."""
+    run("pytest", "-q")
+    project.makepyfile(test_shouting=EVALS.replace("def task(input, workspace):", RUN_AGAIN))
+    project.makeini("[pytest]\naddopts = -p xdist.plugin -n2\n")
+    done = run("roadtest", "rescore")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "give -n0" in done.stdout + done.stderr
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    monkeypatch.delenv("PYTEST_PLUGINS")
+    project.makeini("[pytest]\naddopts = -n2\n")
+    done = run("roadtest", "rescore")
+    assert "every score is as it was" in done.stdout, done.stdout + done.stderr
 
 
 def test_what_cannot_be_rescored_says_why(project: pytest.Pytester) -> None:

@@ -70,6 +70,13 @@ def test_variants_stay_with_their_suite() -> None:
     ]
 
 
+def test_suites_are_in_the_order_of_their_start() -> None:
+    """What finished first is not listed first: the table reads the same on every run."""
+    late = a_result("late", suite="b", started_at="2026-11-15T10:00:02.000Z")
+    early = a_result("early", suite="a", started_at="2026-11-15T10:00:01.000Z")
+    assert [suite.name for suite in suites_of([late, early])] == ["a", "b"]
+
+
 def test_trials_are_in_order_whatever_finished_first() -> None:
     """The trials of a case are sorted by number."""
     (suite,) = suites_of(reversed(TRIALS[:3]))

@@ -46,6 +46,11 @@ class Rescoring:
         self._session = _RecordedSession(self._recorded, self._run_id, settings, **options)
         return self._session
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A worker of pytest-xdist would run the tasks: it knows nothing of the record."""
+        raise pytest.UsageError("roadtest rescore works in one process; give -n0 in place of -n")
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep all trials of the recorded cases, so that they are judged together as they were."""

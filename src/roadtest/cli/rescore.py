@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,6 +54,7 @@ def _arguments(record: Record, chosen: list[CaseResult]) -> list[str]:
                 f"The eval file {file} is no longer there.", hint="check out the commit of the run"
             )
     # One process: workers would be other sessions, which know nothing of the record.
-    alone = ["-n0"] if find_spec("xdist") else []
+    has_xdist = find_spec("xdist") and not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    alone = ["-n0"] if has_xdist else []
     trials = [f"--trials={record.settings['trials']}"] if record.settings.get("trials") else []
     return ["-q", "-p", "no:cacheprovider", f"--rootdir={record.root}", *alone, *trials, *files]

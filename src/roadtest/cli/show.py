@@ -13,6 +13,7 @@ from roadtest.errors import UsageError
 from roadtest.record import find_run, is_running, read_record
 from roadtest.report.detail import detail_lines
 from roadtest.report.failure import failure_lines, headline
+from roadtest.report.groups import in_order
 from roadtest.report.summary import record_lines, summary_lines
 from roadtest.report.text import Style
 from roadtest.results import CaseResult, Record, to_json
@@ -63,7 +64,7 @@ def terminal_style() -> Style:
 
 
 def _overview(record: Record, style: Style, *, running: bool) -> list[list[str]]:
-    low = [result for result in record.cases if result.verdict != "passed"]
+    low = [result for result in in_order(record.cases) if result.verdict != "passed"]
     failures = [
         [headline(result, style), *("  " + line for line in failure_lines(result, record.run_id, style))]
         for result in low

@@ -149,10 +149,15 @@ def _ratio(value: float, base: float) -> float | None:
     return value / base if base else None
 
 
+def in_order(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """By start, which is the order of the eval file; a record has them as they finished."""
+    return sorted(results, key=lambda result: result.started_at)
+
+
 def suites_of(results: Iterable[CaseResult]) -> list[Suite]:
-    """Suites by variant, in the order in which they first appear."""
+    """Suites by variant, in the order in which they started."""
     trials: dict[CaseKey, list[CaseResult]] = defaultdict(list)
-    for result in results:
+    for result in in_order(results):
         trials[result.key].append(result)
     members: dict[tuple[str, str, str], list[CaseGroup]] = defaultdict(list)
     for key, known in trials.items():

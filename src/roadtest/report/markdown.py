@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roadtest.report.failure import failure_lines
-from roadtest.report.groups import Suite, suites_of
+from roadtest.report.groups import Suite, in_order, suites_of
 from roadtest.report.summary import total_line
 from roadtest.report.text import MARKS, Style, money, seconds, share
 from roadtest.results import CaseResult, Record
@@ -17,7 +17,7 @@ _MOST_FAILURES = 30
 def render(record: Record) -> str:
     """A table by suite, and each case that did not pass behind a line to unfold."""
     suites = suites_of(record.cases)
-    low = [result for result in record.cases if result.verdict != "passed"]
+    low = [result for result in in_order(record.cases) if result.verdict != "passed"]
     lines = [
         f"### roadtest: {total_line(record.cases, _PLAIN)}"
         if record.cases
