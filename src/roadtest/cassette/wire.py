@@ -7,7 +7,7 @@ at a time.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +16,11 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 Json: TypeAlias = dict[str, Any]
+
+_LONE_SURROGATE = re.compile(
+    rb"((?<!\\)(?:\\\\)*)"
+    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 
 LANE_HEADER = "x-roadtest-lane"
 """Names the lane of a request that does not come from Claude Code, such as a judge's."""
@@ -36,9 +41,10 @@ class Request:
         try:
             return msgspec.json.decode(self.body, type=dict[str, Any])
         except msgspec.DecodeError:
-            # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
-            text = json.dumps(json.loads(self.body), ensure_ascii=False).encode("utf-8", "replace")
-            return msgspec.json.decode(text, type=dict[str, Any])
+            if b"\\u" not in self.body:
+                raise
+        # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
+        return msgspec.json.decode(_LONE_SURROGATE.sub(rb"\1\\ufffd", self.body), type=dict[str, Any])
 
     @property
     def agent_id(self) -> str | None:
