@@ -59,8 +59,6 @@ class _Take:
 class RecordSession:
     """Everything is forwarded; ``cassette`` is what came of it."""
 
-    recording = True
-
     def __init__(self, reader: Reader, upstream: Upstream, clock: Callable[[], float] = monotonic) -> None:
         self._reader = reader
         self._upstream = upstream

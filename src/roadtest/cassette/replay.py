@@ -60,8 +60,6 @@ class Findings:
 class ReplaySession:
     """Answers from ``cassette``; ``reader`` knows this run's live values, secrets and volatile tokens."""
 
-    recording = False
-
     def __init__(
         self,
         cassette: Cassette,
