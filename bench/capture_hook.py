@@ -1,4 +1,7 @@
-"""What capturing a call costs: the hook as a process of its own, and many of them inside a session of Claude Code."""
+"""What capturing a call costs: the hook as a process of its own, and many events inside a session of Claude Code.
+
+Runs of roadtest post their events to its server, which is *posted* here; *active* and *inactive* is the installed script.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,16 @@ from bench.environment import plain
 from bench.measure import Rounds, Took, clock, command, interleave
 from bench.question import Question, Setup, compare
 from bench.results import Figure, Target, Unit
-from roadtest.capture.settings import hook_settings
+from roadtest.capture import Receiver, hook_settings
+from roadtest.cassette.scripted import ScriptSession
+from roadtest.cassette.server import shared
+from roadtest.script import Script, say
 
 APPEND, NOTHING, NO_HOOK = "sh -c 'cat >> file'", "sh -c :", "no hook"
-ACTIVE, INACTIVE = "active", "inactive"
-TARGETS = {ACTIVE: (APPEND, 1.25), INACTIVE: (NOTHING, 1.0)}
+POSTED, ACTIVE, INACTIVE = "posted", "active", "inactive"
+TARGETS = {POSTED: (APPEND, 1.25), ACTIVE: (APPEND, 1.25), INACTIVE: (NOTHING, 1.0)}
+Handler = tuple[dict[str, str], dict[str, str]]
+"""A hook in the words of the settings, and what is in its environment."""
 BURST = 16
 
 
@@ -85,25 +93,39 @@ def _in_session(setup: Setup) -> list[Figure]:
     calls = 2 if setup.quick else 32
     (setup.folder / "read.txt").write_text("x = 1\n" * 100)
     reads = [[bare.call("Read", number, file_path=str(setup.folder / "read.txt"))] for number in range(calls)]
-    with bare.canned_model([*reads, [bare.say("Done.")]], setup.folder) as model:
-        took = interleave(_sessions(setup, model.url), setup.rounds)
-    runs = 2 * calls
+    receiver = Receiver(setup.folder / "posted", {})
+    with (
+        bare.canned_model([*reads, [bare.say("Done.")]], setup.folder) as model,
+        shared().mount(ScriptSession(Script(say("")), {}), receiver) as mount,
+    ):
+        took = interleave(_sessions(setup, model.url, mount.event_url), setup.rounds)
+    lines = (setup.folder / "posted" / "tool-calls.jsonl").read_bytes().count(b"\n")
+    if receiver.problems or lines != 2 * calls * (setup.rounds + 1):
+        raise RuntimeError(f"{lines} lines, {receiver.problems}")
+    events = 2 * calls
     return [
-        *_figures(Rounds.of(took, "wall").minus(NO_HOOK, runs), "added to a session, {}", "ms"),
+        *_figures(Rounds.of(took, "wall").minus(NO_HOOK, events), "added to a session, {}", "ms"),
         *_figures(
-            Rounds.of(took, "cpu").minus(NO_HOOK, runs), "added to a session, {}, processor time", "ms"
+            Rounds.of(took, "cpu").minus(NO_HOOK, events), "added to a session, {}, processor time", "ms"
         ),
     ]
 
 
-def _sessions(setup: Setup, model: str) -> dict[str, Callable[[], Took]]:
-    handlers = {NO_HOOK: ("", dict[str, str]()), **_handlers(setup.folder)}
-    return {name: _session(setup, model, shell, more) for name, (shell, more) in handlers.items()}
+def _sessions(setup: Setup, model: str, event_url: str) -> dict[str, Callable[[], Took]]:
+    commands = {
+        name: ({"type": "command", "command": shell}, more)
+        for name, (shell, more) in _handlers(setup.folder).items()
+    }
+    posted: Handler = {"type": "http", "url": event_url}, {}
+    handlers: dict[str, Handler] = {NO_HOOK: ({}, {}), POSTED: posted, **commands}
+    return {name: _session(setup, model, hook, more) for name, (hook, more) in handlers.items()}
 
 
-def _session(setup: Setup, model: str, shell: str, more: Mapping[str, str]) -> Callable[[], Took]:
-    groups = [{"matcher": "*", "hooks": [{"type": "command", "command": shell}]}]
-    hooks = dict.fromkeys(("PreToolUse", "PostToolUse"), groups) if shell else {}
+def _session(
+    setup: Setup, model: str, hook: Mapping[str, str], more: Mapping[str, str]
+) -> Callable[[], Took]:
+    groups = [{"matcher": "*", "hooks": [hook]}]
+    hooks = dict.fromkeys(("PreToolUse", "PostToolUse"), groups) if hook else {}
     argv = bare.claude_command("Read it.", "--settings", json.dumps({"hooks": hooks}))
 
     def run() -> Took:
@@ -115,6 +137,8 @@ def _session(setup: Setup, model: str, shell: str, more: Mapping[str, str]) -> C
 
 def _figures(rounds: Rounds, case: str, unit: Unit) -> Iterator[Figure]:
     for ours, (theirs, limit) in TARGETS.items():
+        if ours not in rounds.samples:
+            continue
         yield from compare(rounds, ours, {theirs: Target("ratio", limit)}, case=case.format(ours), unit=unit)
 
 

@@ -12,8 +12,8 @@ from roadtest.installation import find_claude
 PROMPT = "Find every TODO comment."
 ANSWER = "There is one TODO, in src/main.py."
 TURNS: bare.Turns = [
-    [bare.call("Grep", 1, pattern="TODO")],
-    [bare.call("Glob", 2, pattern="**/*.py")],
+    [bare.call("Read", 1, file_path="src/main.py")],
+    [bare.call("Read", 2, file_path="README.md")],
     [bare.say(ANSWER)],
 ]
 FILES = {"src/main.py": "def main() -> None:\n    # TODO: greet\n    pass\n", "README.md": "# A project\n"}
@@ -24,7 +24,7 @@ from roadtest import Case, ClaudeCode, Workspace, call, describe_eval, scorers, 
 describe_eval(
     "bench",
     data=[
-        Case(f"case {{number:02}}", input={prompt!r}, expected=[call("Grep", pattern="TODO"), call("Glob")])
+        Case(f"case {{number:02}}", input={prompt!r}, expected=[call("Read"), call("Read")])
         for number in range({cases})
     ],
     task=ClaudeCode(
@@ -39,8 +39,8 @@ describe_eval(
 )
 """
 _SCRIPT = """script=script.Script(
-            script.call("Grep", pattern="TODO"),
-            script.call("Glob", pattern="**/*.py"),
+            script.call("Read", file_path="src/main.py"),
+            script.call("Read", file_path="README.md"),
             script.say({answer!r}),
         ),"""
 

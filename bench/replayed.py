@@ -47,10 +47,7 @@ def _compare(setup: Setup, cases: int, jobs: int, bare_side: Callable[[], Took])
     }
     took = interleave(contenders, setup.rounds)
     case, target = f"{cases} cases, {jobs} in flight", {BARE: Target("ratio", 1.10)}
-    return [
-        *compare(Rounds.of(took, "wall"), "replayed", target, case=case, unit="s"),
-        *compare(Rounds.of(took, "cpu"), "replayed", {BARE: None}, case=f"{case}, processor time", unit="s"),
-    ]
+    return list(compare(Rounds.of(took, "wall"), "replayed", target, case=case, unit="s"))
 
 
 def _replay(folder: Path, jobs: int) -> Took:

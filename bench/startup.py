@@ -23,11 +23,11 @@ def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
     took = interleave({NOTHING: _start(["-c", "pass"]), **contenders}, setup.rounds)
     rounds = Rounds.of(took, "wall")
     target = Target("ours", 150.0)
-    figures = [
-        figure
-        for case in COMMANDS
-        for figure in compare(rounds, case, {NOTHING: target}, case=case, unit="ms")
-    ]
+    cpu = Rounds.of(took, "cpu")
+    figures: list[Figure] = []
+    for case in COMMANDS:
+        figures += compare(rounds, case, {NOTHING: target}, case=case, unit="ms")
+        figures += compare(cpu, case, {NOTHING: target}, case=f"{case}, processor time", unit="ms")
     return figures, []
 
 
