@@ -45,9 +45,15 @@ class Reader:
         return Harness(
             model=str(payload.get("model", "")),
             system=self.digest("\n".join(blocks)),
-            tools=digest(msgspec.json.encode([without_cache_control(tool) for tool in tools])),
+            tools=_tools_digest(msgspec.json.encode(tools)),
             tool_names=[str(tool.get("name", "")) for tool in tools],
         )
 
     def _digest(self, text: str) -> str:
         return digest(self.volatile.mask(self.placeholders.extract(text)))
+
+
+@lru_cache(maxsize=64)
+def _tools_digest(tools: bytes) -> str:
+    """By their JSON, since a conversation brings the same tools every time and looking into them takes longest."""
+    return digest(msgspec.json.encode([without_cache_control(tool) for tool in msgspec.json.decode(tools)]))
