@@ -183,3 +183,11 @@ def test_hooks_of_all_parts_run() -> None:
         "hooks": {"PreToolUse": [{"matcher": "*"}, {"matcher": "Bash"}], "Stop": []},
         "model": "b",
     }
+
+
+def test_the_reference_names_every_variable(tmp_path: Path) -> None:
+    """The page on the child's environment and the environment itself have the same names."""
+    page = (Path(__file__).parent.parent / "docs/reference/environment.md").read_text()
+    table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    documented = {name.strip("` ") for cell in table for name in cell.split(",")}
+    assert documented == {*environment(tmp_path), "IS_SANDBOX"}
