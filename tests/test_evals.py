@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadtest.calling import Asks, call_by_name, name_of
-from roadtest.cases import slug
 from roadtest.claude_code import ClaudeCode, first_choice_only
+from roadtest.evals.cases import slug
 
 
 @pytest.mark.parametrize(

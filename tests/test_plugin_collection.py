@@ -317,7 +317,7 @@ def test_a_test_file_without_evals_loads_nothing(pytester: pytest.Pytester) -> N
         test_it="""
         import sys
         def test_it():
-            assert "roadtest.session" not in sys.modules
+            assert "roadtest.plugin.session" not in sys.modules
         """
     )
     result = pytester.runpytest_subprocess()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from roadtest.cases import distinct_slug, slug
 from roadtest.cassette import Mode
 from roadtest.claude_code import ClaudeCode
 from roadtest.config import new_run_id
 from roadtest.errors import InvalidRun, UsageError
+from roadtest.evals.cases import distinct_slug, slug
 from roadtest.installation import find_claude
 from roadtest.results import Run
 from roadtest.runner import Conversation, Place, converse, run_once
@@ -22,7 +22,7 @@ from roadtest.runner import Conversation, Place, converse, run_once
 if TYPE_CHECKING:
     import pytest
 
-    from roadtest.session import EvalSession
+    from roadtest.plugin.session import EvalSession
 
 
 class LiveRun(Run, dict=True):

@@ -18,8 +18,8 @@ from roadtest.errors import UsageError
 
 if TYPE_CHECKING:
     from roadtest.agent import Agent
-    from roadtest.scheduling import Schedule
-    from roadtest.session import EvalSession
+    from roadtest.plugin.scheduling import Schedule
+    from roadtest.plugin.session import EvalSession
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALS: pytest.StashKey[EvalSession] = pytest.StashKey()
@@ -76,7 +76,7 @@ def _distributes(config: pytest.Config) -> bool:
 def evals_of(config: pytest.Config) -> EvalSession:
     """The session's state, made when it is first asked for."""
     if EVALS not in config.stash:
-        from roadtest.session import EvalSession  # noqa: PLC0415 - a project without evals does not wait for it
+        from roadtest.plugin.session import EvalSession  # noqa: PLC0415 - a project without evals does not wait for it
 
         command = ["pytest", *map(str, config.invocation_params.args)]
         worker = _worker_input(config).get("workerid", "")
@@ -95,7 +95,7 @@ def pytest_pycollect_makeitem(
     """``describe_eval`` leaves each suite in its module, under a name that no one else can write."""
     if not name.startswith("describe_eval(") or not isinstance(collector, pytest.Module):
         return None
-    from roadtest.collection import SuiteCollector  # noqa: PLC0415
+    from roadtest.plugin.collection import SuiteCollector  # noqa: PLC0415
 
     evals = evals_of(collector.config)
     return [SuiteCollector.from_parent(collector, name=obj.name, suite=obj, session_of_evals=evals)]
@@ -104,7 +104,7 @@ def pytest_pycollect_makeitem(
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     if EVALS in session.config.stash:
-        from roadtest.scheduling import Schedule  # noqa: PLC0415
+        from roadtest.plugin.scheduling import Schedule  # noqa: PLC0415
 
         distribution = _worker_input(session.config).get("roadtest_dist")
         session.config.stash[SCHEDULE] = Schedule(
@@ -126,7 +126,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """After all fixtures of the item are up."""
     if hasattr(item, "trial") and SCHEDULE in item.config.stash:
-        from roadtest.collection import EvalItem  # noqa: PLC0415
+        from roadtest.plugin.collection import EvalItem  # noqa: PLC0415
 
         if isinstance(item, EvalItem):
             item.config.stash[SCHEDULE].await_result(item)
@@ -139,7 +139,7 @@ def pytest_runtest_makereport(
     report = yield
     _explain(report, item, call)
     if EVALS in item.config.stash:
-        from roadtest.outcomes import adjust  # noqa: PLC0415
+        from roadtest.plugin.outcomes import adjust  # noqa: PLC0415
 
         adjust(report, item, call, item.config.stash[EVALS])
         if stopped := item.config.stash[EVALS].stopped:
@@ -167,7 +167,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     evals = config.stash.get(EVALS, None)
     if evals and (results := evals.all_results()):
-        from roadtest.terminal import write_summary  # noqa: PLC0415
+        from roadtest.plugin.terminal import write_summary  # noqa: PLC0415
 
         write_summary(terminalreporter, results, evals.notes())
 
@@ -196,7 +196,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.getoption("dist") != "load":
         return None
-    from roadtest.distribution import KeepTrialsTogether  # noqa: PLC0415 - pytest-xdist is there if this is called
+    from roadtest.plugin.distribution import KeepTrialsTogether  # noqa: PLC0415 - pytest-xdist is there if this is called
 
     return KeepTrialsTogether(config, log)
 

@@ -17,12 +17,12 @@ import msgspec
 import pytest
 
 from roadtest.calling import Asks, name_of
-from roadtest.collection import EvalItem
 from roadtest.config import Settings
-from roadtest.evals import Scorer
+from roadtest.evals.suite import Scorer
+from roadtest.evals.trial import Trial, examine
+from roadtest.plugin.collection import EvalItem
+from roadtest.plugin.session import EvalSession
 from roadtest.results import CaseKey, CaseResult, Record, Score
-from roadtest.session import EvalSession
-from roadtest.trial import Trial, examine
 
 
 class Rescoring:

@@ -28,7 +28,7 @@ from roadtest.record import find_run, read_record
 from roadtest.runner import context_of
 
 if TYPE_CHECKING:
-    from roadtest.trial import Trial
+    from roadtest.evals.trial import Trial
 
 Kind = Literal["unreadable", "secret", "stale", "unplayed", "orphaned", "leftover"]
 
@@ -81,7 +81,7 @@ def collect(path: Path) -> Claims:
     import pytest  # noqa: PLC0415 - listing cassettes needs none of this
 
     from roadtest.agent import cassette_of  # noqa: PLC0415
-    from roadtest.collection import EvalItem  # noqa: PLC0415
+    from roadtest.plugin.collection import EvalItem  # noqa: PLC0415
 
     class Collector:
         def pytest_collection_finish(self, session: pytest.Session) -> None:

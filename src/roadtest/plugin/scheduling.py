@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from roadtest.collection import EvalItem
 from roadtest.errors import RoadtestError
 from roadtest.execution import Stopped
+from roadtest.plugin.collection import EvalItem
+from roadtest.plugin.session import EvalSession
+from roadtest.plugin.terminal import LiveLine
 from roadtest.report.junit import properties
 from roadtest.report.live import Progress
 from roadtest.results import CaseResult
-from roadtest.session import EvalSession
-from roadtest.terminal import LiveLine
 
 REDRAW = 0.25
 """Seconds between two drawings of the live line."""

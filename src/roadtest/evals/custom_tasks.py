@@ -22,7 +22,7 @@ from roadtest.runner import Place, converse
 NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
 """What a task may ask for besides pytest fixtures."""
 
-_OURS = str(Path(__file__).parent)
+_OURS = str(Path(__file__).parent.parent)
 
 
 class Broken(Exception):  # noqa: N818 - it is caught where it was thrown, and nobody else sees it

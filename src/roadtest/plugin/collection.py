@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from roadtest.cases import Case, slug
 from roadtest.errors import RoadtestError, UsageError
 from roadtest.evals import Suite
+from roadtest.evals.cases import Case, slug
+from roadtest.evals.trial import Trial
+from roadtest.plugin.session import EvalSession, Group
 from roadtest.results import CaseResult
-from roadtest.session import EvalSession, Group
-from roadtest.trial import Trial
 
 
 class SuiteCollector(pytest.Collector):

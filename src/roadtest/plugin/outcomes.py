@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from roadtest.agent import Agent
-from roadtest.collection import EvalItem
 from roadtest.errors import EnvironmentProblem, InvalidRun
+from roadtest.plugin.collection import EvalItem
+from roadtest.plugin.session import EvalSession
+from roadtest.plugin.terminal import CaseRepr
 from roadtest.record import now
 from roadtest.results import CaseResult
-from roadtest.session import EvalSession
 from roadtest.statistics import Verdict
-from roadtest.terminal import CaseRepr
 
 
 def adjust(

@@ -10,15 +10,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from roadtest import custom_tasks, datasets
 from roadtest.calling import Asks, finish, name_of
-from roadtest.cases import Case, check_name, slug
 from roadtest.claude_code import ClaudeCode, first_choice_only
 from roadtest.errors import UsageError
+from roadtest.evals import custom_tasks, datasets
+from roadtest.evals.cases import Case, check_name, slug
 from roadtest.results import Run
 from roadtest.statistics import PassIf, Trials
-
-__all__ = ["Case", "Suite", "Trials", "describe_eval"]
 
 Data: TypeAlias = Iterable[Case] | str | Path | Callable[[], Iterable[Case] | Awaitable[Iterable[Case]]]
 Task: TypeAlias = ClaudeCode | Callable[..., str | Run | Awaitable[str | Run]]

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from roadtest.cases import Case
 from roadtest.errors import UsageError
+from roadtest.evals.cases import Case
 from roadtest.matching.expected import expected_calls
 
 SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")

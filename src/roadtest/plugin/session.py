@@ -23,13 +23,13 @@ from roadtest import __version__
 from roadtest.cassette.redact import Redactor
 from roadtest.config import Settings
 from roadtest.errors import RoadtestError, UsageError
+from roadtest.evals.trial import Trial, run_trial
 from roadtest.execution import Execution, Stopped
 from roadtest.installation import find_claude
 from roadtest.record import RecordWriter, git_state, now, read_record
 from roadtest.results import CaseResult, RecordHeader
 from roadtest.runner import Place
 from roadtest.statistics import Decision, PassIf, Tally, Trials, Verdict, decided
-from roadtest.trial import Trial, run_trial
 
 GroupKey = tuple[str, str, str]
 

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 from roadtest.calling import call_by_name, name_of
-from roadtest.cases import Case
 from roadtest.claude_code import ClaudeCode
-from roadtest.custom_tasks import Broken, perform
 from roadtest.errors import EnvironmentProblem, InvalidRun, RoadtestError
-from roadtest.evals import Scorer, Suite, Task
+from roadtest.evals.cases import Case
+from roadtest.evals.custom_tasks import Broken, perform
+from roadtest.evals.suite import Scorer, Suite, Task
 from roadtest.record import now
 from roadtest.results import CaseResult, Run, Score
 from roadtest.runner import Place, converse

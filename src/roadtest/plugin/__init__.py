@@ -1,0 +1,1 @@
+"""What the pytest plugin is made of; ``roadtest.pytest_plugin`` imports it only when there is an eval to run."""
