@@ -5,7 +5,9 @@ from __future__ import annotations
 import py_compile
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,17 @@ def hook_settings(
     script = Path(hook.__file__)
     if compile_in and python is None:
         script = compile_in / "roadtest-hook.pyc"
-        py_compile.compile(hook.__file__, str(script), doraise=True)
+        script.write_bytes(_bytecode())
     interpreter = python or str(Path(sys.executable).resolve())
     hooks = groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))
     return {"hooks": hooks if post_to is None else hooks | _posted(post_to)}
+
+
+@cache
+def _bytecode() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = py_compile.compile(hook.__file__, f"{folder}/hook.pyc", doraise=True)
+        return Path(str(compiled)).read_bytes()
 
 
 def may_post(workspace: Path, settings: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
@@ -37,6 +38,9 @@ _SHORTEST = 8
 """Shorter values are too likely to be part of something else."""
 _SHORTEST_LINE = 16
 _SHORTEST_IN_BASE64 = 12
+
+_REMEMBERED = 100
+"""Texts up to this length, such as the names of fields, come again in every line and are looked through once."""
 
 _PLACEHOLDER = r"\{\{redacted:[\w.-]+\}\}"
 _WORD = r"[A-Za-z0-9_-]"
@@ -109,7 +113,7 @@ class Redactor:
 
 
 def _without_shapes(text: str, found: list[str]) -> str:
-    present = [name for name, (signs, _) in _SHAPES.items() if any(sign in text for sign in signs)]
+    present = _signs_in(text) if len(text) > _REMEMBERED else _signs_in_short(text)
     if not present:
         return text
 
@@ -121,6 +125,13 @@ def _without_shapes(text: str, found: list[str]) -> str:
         )
 
     return re.sub("|".join([_PLACEHOLDER, *(_SHAPES[name][1] for name in present)]), replacement, text)
+
+
+def _signs_in(text: str) -> list[str]:
+    return [name for name, (signs, _) in _SHAPES.items() if any(sign in text for sign in signs)]
+
+
+_signs_in_short = lru_cache(maxsize=4096)(_signs_in)
 
 
 def _replaced(match: re.Match[str], group: int, name: str, found: list[str]) -> str:
