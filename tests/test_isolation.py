@@ -135,7 +135,7 @@ def test_a_run_that_times_out_takes_everything_with_it(run_claude: RunScript, tm
         mcp_config={
             "mcpServers": {"s": {"command": sys.executable, "args": [f"{tmp_path}/server.py", str(server)]}}
         },
-        timeout=15.0,
+        timeout=30.0,
     )
     assert run.timed_out
     pids = [int(path.read_text()) for path in (shell, daemon, server)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,12 @@ from roadtest.isolation import Cancel, Finished, run_process
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 # A textbook daemon: forks twice, leaves session, process group and environment behind, and closes all its descriptors.
-DAEMON = """
+DAEMON = r"""
 import os, sys, time
 if os.fork(): os._exit(0)
 os.setsid()
 if os.fork(): os._exit(0)
-open(sys.argv[1], "w").write(str(os.getpid()))
+open(sys.argv[1], "w").write(str(os.getpid()) + "\n")
 os.closerange(0, 100)
 os.execve("/bin/sleep", ["sleep", "1000"], {})
 """
@@ -117,23 +118,36 @@ def test_a_program_that_cannot_start_is_an_error_of_the_machine(tmp_path: Path) 
         run(["true"], cwd=tmp_path / "gone")
 
 
-def test_a_timeout_ends_every_descendant_and_tells_which(tmp_path: Path) -> None:
-    """A background shell, a daemon with nothing left in common and a child that ignores signals all end with the run."""
-    pid_file = tmp_path / "pid"
-    finished = shell(
-        'sleep 1001 & (setsid sh -c "trap : TERM INT HUP; sleep 1002; sleep 1003" &) ; "$1" -c "$2" "$3"; sleep 1004',
-        sys.executable,
-        DAEMON,
-        str(pid_file),
-        timeout=2,
-    )
+def test_a_run_that_is_ended_takes_every_descendant_with_it(tmp_path: Path) -> None:
+    """A background shell, a daemon with nothing left in common and a child that ignores signals all end and are told."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    cancel = Cancel()
+    pids: list[int] = []
+
+    def hear(line: bytes) -> None:
+        pids.extend(int(pid) for pid in line.split())
+        cancel.set()
+
+    script = """
+        sleep 1001 & background=$!
+        setsid sh -c "trap : TERM INT HUP; sleep 1002; sleep 1003" & session=$!
+        "$1" -c "$2" "$3" & read -r daemon < "$3"
+        echo $background $session $daemon; sleep 1004
+    """
+    finished = shell(script, sys.executable, DAEMON, str(fifo), timeout=None, cancel=cancel, on_line=hear)
+    assert finished.cancelled
+    killed = [int(description.rpartition("pid ")[2].rstrip(")")) for description in finished.killed]
+    assert {*pids} <= {*killed}
+    assert not [pid for pid in killed if is_alive(pid)]
+    assert any(description.startswith("sleep 1001 ") for description in finished.killed)
+
+
+def test_a_timeout_ends_the_run() -> None:
+    """A run that takes too long says so, and has no exit code of its own."""
+    finished = shell("sleep 1000", timeout=0.2)
     assert finished.timed_out
     assert finished.exit_code is None
-    commands = {description.partition(" (pid")[0] for description in finished.killed}
-    assert {"sleep 1001", "sleep 1002", "sleep 1000", "sleep 1004"} <= commands
-    pids = [int(description.rpartition("pid ")[2].rstrip(")")) for description in finished.killed]
-    assert int(pid_file.read_text()) in pids
-    assert not [pid for pid in pids if is_alive(pid)]
 
 
 def test_what_is_left_behind_after_a_normal_end_is_killed_and_told(tmp_path: Path) -> None:
@@ -147,17 +161,40 @@ def test_what_is_left_behind_after_a_normal_end_is_killed_and_told(tmp_path: Pat
 
 def test_descendants_on_their_way_out_are_not_called_strays() -> None:
     """A child that ends by itself just after its parent is not reported as killed."""
-    assert shell("sleep 0.05 & exit 0") == Finished(exit_code=0)
+    assert shell("sleep 0.01 & exit 0") == Finished(exit_code=0)
 
 
 def test_cancelling_ends_the_run_at_once() -> None:
     """Cancel works from any thread, also while the program is silent."""
     cancel = Cancel()
     start = on_first_line(lambda: threading.Thread(target=cancel.set).start())
-    finished = shell("echo ready; sleep 1000", timeout=None, cancel=cancel, on_line=start)
+    finished = shell("sleep 1000 & echo ready; wait", timeout=None, cancel=cancel, on_line=start)
     assert finished.cancelled
     assert not finished.timed_out
-    assert finished.killed[0].startswith("sleep 1000")
+    assert len(finished.killed) == 1
+
+
+def test_a_program_that_never_stops_talking_times_out_too() -> None:
+    """The deadline holds however busy the output is."""
+    assert run(["yes"], timeout=1).timed_out
+
+
+class CalledOffAtTheStart(Cancel):
+    """Is set just when the run has been handed over."""
+
+    @contextlib.contextmanager
+    def calling(self, end: Callable[[], None]) -> Iterator[None]:
+        with super().calling(end):
+            self.set()
+            yield
+
+
+def test_a_run_can_be_called_off_while_it_starts() -> None:
+    """Whichever comes first, the start or the cancellation, the run ends and says so."""
+    for _ in range(10):
+        finished = shell("sleep 1000", timeout=None, cancel=CalledOffAtTheStart())
+        assert finished.cancelled
+        assert finished.exit_code is None
 
 
 def test_a_cancelled_run_is_not_even_started(tmp_path: Path) -> None:

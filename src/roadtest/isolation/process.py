@@ -150,7 +150,7 @@ class _Running:
             poll.register(descriptor, select.POLLIN)
         while True:
             ready = poll.poll(_milliseconds(deadline))
-            if not ready and deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and time.monotonic() >= deadline:
                 timed_out, deadline = True, None
                 self.end()
             for descriptor, _ in ready:
@@ -213,9 +213,13 @@ class _Running:
 @contextlib.contextmanager
 def _as_file(data: bytes) -> Iterator[int]:
     """A descriptor to read ``data`` from that needs nobody to write at the other end."""
-    with open(os.devnull, "rb") if not data else tempfile.TemporaryFile() as file:  # noqa: PTH123 - not a path
-        file.write(data) if data else None
-        file.seek(0) if data else None
+    if not data:
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - the name of a device
+            yield nothing.fileno()
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
         yield file.fileno()
 
 

@@ -24,7 +24,7 @@ import sys
 import time
 from typing import Any, NoReturn
 
-GRACE = 0.25  # seconds that descendants get to leave by themselves after the program has ended
+GRACE = 0.5  # seconds that descendants get to leave by themselves after the program has ended
 PATIENCE = 5.0  # seconds after which a process that survives SIGKILL (stuck in the kernel) is given up
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -54,11 +54,11 @@ def _guard(control: socket.socket, streams: list[int]) -> NoReturn:
     try:
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
         wake = _wake_on_child()
-        order = _read_order(control)
-        child = _start(order, control, streams)
+        order, called_off = _read_order(control)
+        child = 0 if called_off else _start(order, control, streams)
         for stream in streams:
             os.close(stream)
-        exit_code = _wait(child, control, wake)
+        exit_code = None if called_off else _wait(child, control, wake)
         if exit_code is not None:
             _let_go(order, wake)
         killed = _end_all(order, wake, child)
@@ -69,17 +69,19 @@ def _guard(control: socket.socket, streams: list[int]) -> NoReturn:
         os._exit(0)
 
 
-def _read_order(control: socket.socket) -> dict[str, Any]:
+def _read_order(control: socket.socket) -> tuple[dict[str, Any], bool]:
+    """What to run, and whether it was called off before it began."""
     received = b""
-    while not received.endswith(b"\n"):
+    while b"\n" not in received:
         chunk = control.recv(1 << 20)
         if not chunk:
             os._exit(0)
         received += chunk
-    order: dict[str, Any] = json.loads(received)
+    line, _, more = received.partition(b"\n")
+    order: dict[str, Any] = json.loads(line)
     if not LINUX:
         order["env"][MARK] = f"{os.getpid()}-{time.monotonic_ns()}"
-    return order
+    return order, bool(more)
 
 
 def _start(order: dict[str, Any], control: socket.socket, streams: list[int]) -> int:
