@@ -1,6 +1,5 @@
 """Worlds that cannot touch each other: workspaces, environments and process trees of one run each."""
 
-from roadtest.isolation.environment import credentials_from
 from roadtest.isolation.process import Cancel, Finished, run_process
 from roadtest.isolation.sandbox import confined
 from roadtest.isolation.settings import Settings, merge_settings, protective_settings, settings_arguments
@@ -16,7 +15,6 @@ __all__ = [
     "Workspace",
     "World",
     "confined",
-    "credentials_from",
     "merge_settings",
     "open_world",
     "protective_settings",

@@ -13,6 +13,7 @@ ALLOWED = ("PATH",)
 """All that is taken over from the host."""
 
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+"""What the child never gets: it talks to roadtest's server, which has them where it records or runs live."""
 
 REPEATABLE = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -90,15 +91,10 @@ def child_environment(
     }
 
 
-def credentials_from(host: Mapping[str, str]) -> dict[str, str]:
-    """What the child needs to talk to the API itself: for record and live modes only."""
-    return {name: host[name] for name in CREDENTIALS if host.get(name)}
-
-
 def _refuse(names: set[str]) -> None:
     if refused := sorted(names & {*RESERVED, *CREDENTIALS}):
         raise UsageError(
             f"env= and pass_env= cannot set {', '.join(refused)}: roadtest sets "
-            f"{'it' if len(refused) == 1 else 'them'} for every run, credentials in record and live modes only.",
+            f"{'it' if len(refused) == 1 else 'them'} for every run, and keeps credentials from the agent.",
             hint=f"leave out {', '.join(refused)}",
         )
