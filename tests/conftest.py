@@ -17,7 +17,7 @@ from roadtest.runner import Place, run_once
 pytest_plugins = ["pytester"]
 
 # pytester forgets what an inner session imported; what is loaded here stays the same for all of them.
-for module in ("agent", "datasets", "outcomes", "scheduling"):
+for module in ("agent", "evals.datasets", "plugin.outcomes", "plugin.scheduling"):
     import_module(f"roadtest.{module}")
 
 # How long an example takes says more about the machine than about the code.
