@@ -31,9 +31,9 @@ RunScript = Callable[..., Run]
 
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """An inner session loads roadtest and no other plugin; some of those installed take a second to load."""
+    """An inner session loads roadtest and xdist only; some of the plugins installed take a second to load."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin,xdist.plugin,xdist.looponfail")
     for name in ("TEST_RUN_ID", "EVAL_LLM_JUDGE", *(f"ROADTEST_{option.name.upper()}" for option in OPTIONS)):
         if name != "ROADTEST_CLAUDE":
             monkeypatch.delenv(name, raising=False)

@@ -6,7 +6,7 @@ import pytest
 
 from roadtest.record import find_run, read_record
 
-XDIST = ("-p", "xdist.plugin", "-p", "xdist.looponfail", "-n", "2")
+XDIST = ("-n", "2")
 
 
 def test_workers_share_one_record(pytester: pytest.Pytester) -> None:
