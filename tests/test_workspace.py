@@ -220,6 +220,21 @@ def test_setup_runs_in_the_agents_environment_and_keeps_its_effects(template: Pa
     assert look() == seen
 
 
+def test_setup_can_prepare_a_merge_conflict_or_do_without_git(template: Path) -> None:
+    """Any state of the repository can be handed over, even none; the diff still starts there."""
+    conflict = """
+        git checkout -q -b topic; echo topic > src/a.py; git commit -q -a -m topic; git checkout -q main
+        echo main > src/a.py; git commit -q -a -m main; git merge -q topic || true
+    """
+    for command, status in ((conflict, "UU src/a.py\n"), ("rm -rf .git; git init -q .", "?? src/\n")):
+        workspace = Workspace.copy(template).with_setup(command)
+        with open_world(workspace, base=template, test_id="t", output_dir=template) as world:
+            assert sh("git status --porcelain src", world) == status
+            assert world.changes().files == ()
+            (world.path / "src/a.py").write_text("resolved\n")
+            assert world.changes().files == ("src/a.py",)
+
+
 def test_a_failing_setup_is_told_with_its_output(template: Path) -> None:
     """Exit code, command and what it said are in the message, and the workspace is gone."""
     with (

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -276,6 +276,6 @@ def _warden() -> _Warden:
 
 
 @atexit.register
-def _close_wardens(*_: Any) -> None:
+def _close_wardens() -> None:
     while _wardens:
         _wardens.pop().close()

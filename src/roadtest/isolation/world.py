@@ -10,7 +10,7 @@ from pathlib import Path
 from roadtest.errors import UsageError
 from roadtest.isolation.copying import copy_tree, plant_repository
 from roadtest.isolation.environment import child_environment
-from roadtest.isolation.git import GLOBAL_CONFIG, MOMENT, run_git
+from roadtest.isolation.git import GLOBAL_CONFIG, MOMENT, GitFailed, run_git
 from roadtest.isolation.ownership import claim, temporary_root
 from roadtest.isolation.process import run_process
 from roadtest.isolation.settings import Settings, copy_user_settings
@@ -48,17 +48,20 @@ class World:
         """What has become of the workspace since it was handed over."""
         return self._witness.changes()
 
-    def _furnish(self) -> None:
+    def furnish(self, environment: Mapping[str, str]) -> None:
+        """Make its folders, and take this for its environment."""
         for folder in (self.home, self.config_dir, self.tmp):
             folder.mkdir(mode=0o700)
         (self.home / ".gitconfig").write_text(GLOBAL_CONFIG)
+        self._environment = dict(environment)
 
-    def _set_up(self, commands: Sequence[str]) -> None:
+    def set_up(self, commands: Sequence[str]) -> None:
+        """Run the commands, and take what they leave for the state that is handed over."""
         for command in commands:
             _run_setup(command, self.path, self._environment)
         settle_newer(self.path)
-        if (self.path / ".git").is_dir():
-            run_git("update-index", "-q", "--refresh", cwd=self.path)
+        with contextlib.suppress(GitFailed, OSError):  # it only spares git a second look; .git may be gone
+            run_git("update-index", "-q", "--unmerged", "--ignore-missing", "--refresh", cwd=self.path)
         self._witness.renew()
 
 
@@ -79,9 +82,6 @@ def open_world(
         kept = keep if callable(keep) else lambda: bool(keep)
         slot = _slot(temporary_root(), stack, kept)
         world = _make(workspace, base.resolve(), slot, stack, kept)
-        world._furnish()  # noqa: SLF001 - this is its maker
-        if settings == "user":
-            copy_user_settings(_user_configuration(), world.config_dir)
         places = {
             "home": world.home,
             "config_dir": world.config_dir,
@@ -89,11 +89,13 @@ def open_world(
             "workspace": world.path,
             "output_dir": output_dir.resolve(),
         }
-        world._environment = child_environment(  # noqa: SLF001
-            os.environ, places=places, test_id=test_id, env=env, pass_env=pass_env
+        world.furnish(
+            child_environment(os.environ, places=places, test_id=test_id, env=env, pass_env=pass_env)
         )
+        if settings == "user":
+            copy_user_settings(_user_configuration(), world.config_dir)
         if workspace.setup:
-            world._set_up(workspace.setup)  # noqa: SLF001
+            world.set_up(workspace.setup)
         yield world
 
 
