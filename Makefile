@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A child of make must not see another project's virtual environment.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test check lint types imports format pins bench clean
+.PHONY: help demo test check lint types imports docs format pins bench clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,7 +17,7 @@ help: ## show this list
 .venv/.demo: .venv/pyvenv.cfg requirements/demo.txt pyproject.toml
 	@echo "Setting up .venv (once; includes Claude Code, about 350 MB)…"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements/demo.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.dev: .venv/.demo requirements/dev.txt
@@ -31,7 +31,7 @@ demo: .venv/.demo ## run the example evals on the real Claude Code, replayed: no
 test: .venv/.dev ## run the whole test suite
 	$(BIN)/python -m pytest -n 2
 
-check: lint types imports ## everything CI checks besides the tests
+check: lint types imports docs ## everything CI checks besides the tests
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -43,6 +43,9 @@ types: .venv/.dev
 imports: .venv/.dev
 	$(BIN)/lint-imports --no-cache
 
+docs: .venv/.dev
+	$(BIN)/python -m pytest -q -k "links or commands" tests/test_docs.py
+
 format: .venv/.dev ## let ruff format and fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -52,9 +55,9 @@ bench: .venv/.dev ## measure everything beside its peers and update docs/explana
 
 pins: ## resolve the pinned versions anew (needs uv)
 	uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
-		--no-annotate --extra claude -o requirements/demo.txt
+		--no-annotate --extra claude --group build -o requirements/demo.txt
 	uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
-		--no-annotate --all-extras --group dev -o requirements/dev.txt
+		--no-annotate --all-extras --group build --group dev -o requirements/dev.txt
 	uv pip compile bench/requirements.in --quiet --upgrade --universal --python-version 3.11 --no-header --no-emit-index-url \
 		--no-annotate -o bench/requirements.txt
 
