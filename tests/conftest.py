@@ -11,8 +11,9 @@ import pytest
 from roadtest.claude_code import ClaudeCode
 from roadtest.config import OPTIONS
 from roadtest.installation import Claude, find_claude
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Place, run_once
+from roadtest.runner import run_once
 
 pytest_plugins = ["pytester"]
 

@@ -15,7 +15,8 @@ from roadtest.capture import get_tool_calls, plugin
 from roadtest.capture.install import install
 from roadtest.claude_code import ClaudeCode
 from roadtest.isolation import Workspace
-from roadtest.runner import Place, converse
+from roadtest.place import Place
+from roadtest.runner import converse
 from roadtest.trajectory import Trajectory
 from tests.conftest import RunScript
 

@@ -177,3 +177,12 @@ def test_no_line_breaks_the_stream(lines: list[bytes]) -> None:
     )
     assert len(facts) == 7
     assert len(stream.messages) + len(stream.noise) == sum(bool(line.strip()) for line in lines)
+
+
+def test_a_run_that_was_broken_off_says_why() -> None:
+    """An error of Claude Code itself is told apart from a run that used up its turns."""
+    assert (
+        fed({"type": "result", "subtype": "error_during_execution", "errors": ["boom"]}).broken_off == "boom"
+    )
+    assert fed({"type": "result", "subtype": "error_during_execution"}).broken_off == "no reason given"
+    assert fed({"type": "result", "subtype": "error_max_turns"}).broken_off == ""

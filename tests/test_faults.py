@@ -11,7 +11,8 @@ import pytest
 
 from roadtest import script, testing
 from roadtest.claude_code import ClaudeCode
-from roadtest.runner import Place, run_once
+from roadtest.place import Place
+from roadtest.runner import run_once
 from tests.conftest import RunScript
 
 Ask = Callable[[script.Asked], Any]

@@ -9,7 +9,7 @@ import pytest
 
 from roadtest import script
 from roadtest.isolation import Workspace
-from roadtest.runner import Place
+from roadtest.place import Place
 from tests.conftest import RunScript
 
 

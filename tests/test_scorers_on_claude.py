@@ -12,8 +12,9 @@ from roadtest.claude_code import ClaudeCode
 from roadtest.cli.demo import EXAMPLES
 from roadtest.isolation import Workspace
 from roadtest.matching import call
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Place, converse
+from roadtest.runner import converse
 from roadtest.scorers.messages import texts_of_turns, to_messages
 
 MODEL = script.Script(

@@ -16,8 +16,9 @@ from roadtest.config import new_run_id
 from roadtest.errors import InvalidRun, UsageError
 from roadtest.evals.cases import distinct_slug, slug
 from roadtest.installation import find_claude
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Conversation, Place, converse, run_once
+from roadtest.runner import Conversation, converse, run_once
 
 if TYPE_CHECKING:
     import pytest

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,17 +14,13 @@ import msgspec
 
 from roadtest import capture, cassette
 from roadtest.capture.stream import Stream
-from roadtest.cassette import Mode
 from roadtest.cassette.asking import Endpoint, answering
 from roadtest.cassette.faults import FaultySession
 from roadtest.cassette.redact import Redactor, redact_jsonl
-from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.server import Mount, shared
-from roadtest.cassette.wire import Answer, Refuse, Request
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import CassetteError, UsageError
 from roadtest.isolation import (
-    Cancel,
     Finished,
     World,
     confined,
@@ -34,29 +29,11 @@ from roadtest.isolation import (
     protective_settings,
     run_process,
 )
+from roadtest.model_side import NoModel, model_side
+from roadtest.place import Place
 from roadtest.results import Run
 
 DUMMY_KEY = "roadtest-needs-no-key"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where and under which name a run happens: what the task itself does not say."""
-
-    test_id: str
-    base: Path
-    """What relative paths in the task start from."""
-    output_dir: Path
-    claude: Path
-    keep_workspace: Callable[[], bool] | bool = False
-    cancel: Cancel | None = None
-    cassette: Path | None = None
-    """The folder of this run's recording."""
-    cassettes: Mode = "replay"
-
-    @property
-    def capture_folder(self) -> Path:
-        return self.output_dir / self.test_id
 
 
 def run_once(task: ClaudeCode, prompt: str, place: Place) -> Run:
@@ -101,52 +78,6 @@ def without_secrets(capture_folder: Path, env: Mapping[str, str]) -> Iterator[No
         redactor = Redactor(os.environ, env)
         for path in capture_folder.glob("*.jsonl"):
             redact_jsonl(path, redactor)
-
-
-def _model_side(
-    task: ClaudeCode, place: Place, world: World, prompt: str, session_id: str
-) -> ScriptSession | cassette.CassetteSession:
-    places = {"workspace": world.path, "home": world.home, "config_dir": world.config_dir, "tmp": world.tmp}
-    values = {name: str(path) for name, path in places.items()}
-    # A program may tell where a folder really is; the name it goes by comes first.
-    values |= {
-        f"real_{name}": real for name, path in places.items() if (real := str(path.resolve())) != str(path)
-    }
-    if task.script is not None:
-        return ScriptSession(task.script, values)
-    if place.cassette is None:
-        raise UsageError(
-            "This task has no model to talk to.",
-            hint="name the folder of a cassette with cassette=..., or give ClaudeCode(script=script.Script(...))",
-        )
-    return cassette.open_cassette(
-        place.cassette,
-        mode=place.cassettes,
-        values={**values, "session_id": session_id, "project": str(place.base)},
-        context=context_of(task, prompt, world.path, place.base),
-        policies=task.policies(),
-        volatile=task.volatile,
-        environ=os.environ,
-        agent_env=task.env,
-    )
-
-
-def context_of(task: ClaudeCode, prompt: str, workspace: Path, base: Path) -> cassette.Fingerprints:
-    """What the model's answers depend on, in a workspace that the agent has not changed yet."""
-    plugins = [base / plugin for plugin in task.plugins]
-    return cassette.fingerprint(workspace, prompt=prompt, options=task.model_options(), plugins=plugins)
-
-
-class NoModel:
-    """The model's side where there is none: says so to whoever asks."""
-
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        self.asked = False
-
-    def answer(self, request: Request) -> Answer:
-        self.asked = True
-        return Refuse(self.problem)
 
 
 class Conversation:
@@ -231,7 +162,7 @@ class Conversation:
             self._cassette.save()
 
     def _serve(self, prompt: str) -> None:
-        session = _model_side(self._task, self._place, self._world, prompt, self._session_id)
+        session = model_side(self._task, self._place, self._world, prompt, self._session_id)
         self._served = FaultySession(session, self._task.faults)
         receiver = self._receiver = capture.Receiver(self._place.capture_folder, self._world.environment())
         self._mount = self._stack.enter_context(shared().mount(self._served, receiver))
@@ -337,6 +268,8 @@ class Conversation:
             return
         elif stream.api_error:
             yield f"the model could not be asked: {stream.api_error}"
+        elif stream.broken_off:
+            yield f"Claude Code broke off the run: {stream.broken_off}"
         elif self._cassette and self._cassette.unplayed and not finished.timed_out:
             yield "the agent stopped before the recording did:\n" + "\n".join(self._cassette.unplayed)
         elif not stream.finished and not finished.timed_out:

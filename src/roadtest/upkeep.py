@@ -24,8 +24,8 @@ from roadtest.cassette.shelf import Found
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import RoadtestError, UsageError
 from roadtest.isolation import Workspace, open_world
+from roadtest.model_side import context_of
 from roadtest.record import find_run, read_record
-from roadtest.runner import context_of
 
 if TYPE_CHECKING:
     from roadtest.evals.trial import Trial

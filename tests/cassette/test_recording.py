@@ -17,8 +17,9 @@ from roadtest.cassette.asking import ask_model
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import CassetteError, UsageError
 from roadtest.isolation import Workspace
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Place, converse, run_once
+from roadtest.runner import converse, run_once
 from roadtest.script import Script
 
 GENERAL = "general-purpose"

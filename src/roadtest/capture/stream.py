@@ -112,6 +112,14 @@ class Stream:
         return ""
 
     @property
+    def broken_off(self) -> str:
+        """Why Claude Code itself could not go on, or nothing; running out of turns or money is an end like any other."""
+        for result in self.results:
+            if result.get("subtype") == "error_during_execution":
+                return "; ".join(map(str, _list(result.get("errors")))) or "no reason given"
+        return ""
+
+    @property
     def usage(self) -> Usage:
         """Tokens of all agents in all results; where results do not count per model, those of the main agent."""
         if parts := list(self._usage_by_model()):

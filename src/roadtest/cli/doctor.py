@@ -97,7 +97,8 @@ def _version(claude: Claude) -> str:
 def _hooks(claude: Claude) -> str:
     from roadtest import script  # noqa: PLC0415 - the server is needed for this finding only
     from roadtest.claude_code import ClaudeCode  # noqa: PLC0415
-    from roadtest.runner import Place, run_once  # noqa: PLC0415
+    from roadtest.place import Place  # noqa: PLC0415
+    from roadtest.runner import run_once  # noqa: PLC0415
 
     model = script.Script(script.call("Bash", command="echo roadtest"), script.say("Done."))
     with tempfile.TemporaryDirectory() as folder:

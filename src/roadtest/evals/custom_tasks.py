@@ -16,8 +16,9 @@ import pytest
 from roadtest.calling import Asks, call_by_name, name_of
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import InvalidRun, RoadtestError
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Place, converse
+from roadtest.runner import converse
 
 NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
 """What a task may ask for besides pytest fixtures."""

@@ -21,9 +21,10 @@ from roadtest.errors import EnvironmentProblem, InvalidRun, RoadtestError
 from roadtest.evals.cases import Case
 from roadtest.evals.custom_tasks import Broken, perform
 from roadtest.evals.suite import Scorer, Suite, Task
+from roadtest.place import Place
 from roadtest.record import now
 from roadtest.results import CaseResult, Run, Score
-from roadtest.runner import Place, converse
+from roadtest.runner import converse
 from roadtest.statistics import PassIf, Verdict
 
 

@@ -26,9 +26,9 @@ from roadtest.errors import RoadtestError, UsageError
 from roadtest.evals.trial import Trial, run_trial
 from roadtest.execution import Execution, Stopped
 from roadtest.installation import find_claude
+from roadtest.place import Place
 from roadtest.record import RecordWriter, git_state, now, read_record
 from roadtest.results import CaseResult, RecordHeader
-from roadtest.runner import Place
 from roadtest.statistics import Decision, PassIf, Tally, Trials, Verdict, decided
 
 GroupKey = tuple[str, str, str]
