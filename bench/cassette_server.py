@@ -12,8 +12,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from roadtest.cassette import Fingerprints, Policies, open_cassette
+from roadtest.cassette import Fingerprints, open_cassette
 from roadtest.cassette.server import shared
+from roadtest.results import Policies
 
 
 def main() -> None:

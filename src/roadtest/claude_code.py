@@ -10,10 +10,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from roadtest.cassette import Policies
 from roadtest.errors import UsageError
 from roadtest.isolation import Workspace, settings_arguments
-from roadtest.results import DriftKind, Policy
+from roadtest.results import DriftKind, Policies, Policy
 from roadtest.script import Fault, Script
 
 
@@ -55,7 +54,7 @@ class ClaudeCode:
     volatile: Sequence[str] = ()
     """Regular expressions for what a tool's result may say otherwise on replay than when it was recorded."""
     drift: Mapping[DriftKind, Policy] = field(default_factory=dict)
-    """What a difference from the recording does: ``{"result": "warn"}``; see ``roadtest.cassette.Policies``."""
+    """What a difference from the recording does: ``{"result": "warn"}``; see ``roadtest.results.Policies``."""
     arguments: Sequence[str] = ()
 
     def model_options(self) -> dict[str, Any]:

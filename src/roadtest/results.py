@@ -61,6 +61,14 @@ class Drift(msgspec.Struct, frozen=True):
     policy: Policy = "fail"
 
 
+class Policies(msgspec.Struct, frozen=True):
+    """What each kind of drift does to a run: ``fail`` makes it invalid, ``warn`` notes it."""
+
+    context: Policy = "fail"
+    result: Policy = "fail"
+    harness: Policy = "warn"
+
+
 class Run(msgspec.Struct, kw_only=True):
     """One run of Claude Code (or of a custom task) and all that is known about it."""
 

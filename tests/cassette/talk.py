@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from roadtest.cassette import Policies
 from roadtest.cassette.reading import Reader
 from roadtest.cassette.record import RecordSession, Upstream
 from roadtest.cassette.records import Cassette, Fingerprints
@@ -17,6 +16,7 @@ from roadtest.cassette.replay import ReplaySession
 from roadtest.cassette.sse import encode
 from roadtest.cassette.volatile import Volatile
 from roadtest.cassette.wire import Answer, Forward, Json, Replay, Request, Session
+from roadtest.results import Policies
 
 _numbers = count(1)
 

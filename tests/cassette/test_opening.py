@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from roadtest.cassette import Fingerprints, Mode, Policies, files, open_cassette
+from roadtest.cassette import Fingerprints, Mode, files, open_cassette
 from roadtest.cassette.opening import upstream_of
 from roadtest.errors import CassetteError, UsageError
+from roadtest.results import Policies
 from tests.cassette.test_files import cassette
 
 KEY = {"ANTHROPIC_API_KEY": "a-key-for-the-upstream"}

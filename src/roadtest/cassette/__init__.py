@@ -13,9 +13,8 @@ fingerprint             what makes a cassette stale
 asking                  the model for scorers
 """
 
-from roadtest.cassette.drift import Policies
 from roadtest.cassette.fingerprint import fingerprint
 from roadtest.cassette.opening import MODES, CassetteSession, Mode, open_cassette
 from roadtest.cassette.records import Fingerprints
 
-__all__ = ["MODES", "CassetteSession", "Fingerprints", "Mode", "Policies", "fingerprint", "open_cassette"]
+__all__ = ["MODES", "CassetteSession", "Fingerprints", "Mode", "fingerprint", "open_cassette"]

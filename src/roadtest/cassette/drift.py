@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import msgspec
-
 from roadtest.cassette.canonical import result_text, texts
 from roadtest.cassette.records import Exchange, Harness, News, Notice, Result
 from roadtest.cassette.tape import Tape
 from roadtest.cassette.volatile import Pair, Volatile, where_they_differ
-from roadtest.results import Policy
 
 _LONGEST_DIFF = 40
 _LONGEST_LINE = 300
@@ -23,14 +20,6 @@ _UNORDERED = frozenset({"Grep", "Glob"})
 
 _SHOWS_FILES = frozenset({"Read", "Grep"})
 """Tools whose results are text of files; a date in there is as old as the file."""
-
-
-class Policies(msgspec.Struct, frozen=True):
-    """What each kind of drift does to a run: ``fail`` makes it invalid, ``warn`` notes it."""
-
-    context: Policy = "fail"
-    result: Policy = "fail"
-    harness: Policy = "warn"
 
 
 Twin: TypeAlias = Callable[[str], str]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from roadtest.cassette import files
-from roadtest.cassette.drift import Policies
 from roadtest.cassette.fingerprint import context_differences
 from roadtest.cassette.reading import Reader
 from roadtest.cassette.record import RecordSession, Upstream
@@ -19,7 +18,7 @@ from roadtest.cassette.replay import ReplaySession
 from roadtest.cassette.volatile import Volatile
 from roadtest.cassette.wire import Answer, Forward, Request
 from roadtest.errors import CassetteError, UsageError
-from roadtest.results import Drift, Played
+from roadtest.results import Drift, Played, Policies
 
 Mode: TypeAlias = Literal["replay", "record", "rewrite", "live"]
 MODES: tuple[Mode, ...] = ("replay", "record", "rewrite", "live")

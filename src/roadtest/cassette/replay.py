@@ -13,7 +13,7 @@ from time import monotonic
 from roadtest.cassette import drift
 from roadtest.cassette.canonical import last_assistant, news, result_text, texts, tool_use_ids
 from roadtest.cassette.continuation import Continuations, Found, Missing, Repeat
-from roadtest.cassette.drift import Comparison, Policies
+from roadtest.cassette.drift import Comparison
 from roadtest.cassette.lanes import Lanes, LaneState, Place
 from roadtest.cassette.live_values import LiveValues
 from roadtest.cassette.reading import Reader
@@ -21,7 +21,7 @@ from roadtest.cassette.records import Cassette, Exchange, Harness, News
 from roadtest.cassette.steering import Steering
 from roadtest.cassette.tape import Tape
 from roadtest.cassette.wire import Answer, Hold, Json, Refuse, Replay, ReplayError, Request
-from roadtest.results import Drift, DriftKind
+from roadtest.results import Drift, DriftKind, Policies
 
 REWRITE = "record it anew with --cassettes=rewrite"
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from roadtest.errors import UsageError
 
+TASK_NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
+"""What a task may ask for besides pytest fixtures."""
+
 _LONGEST_SLUG = 60
 
 

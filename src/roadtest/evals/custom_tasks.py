@@ -16,12 +16,10 @@ import pytest
 from roadtest.calling import Asks, call_by_name, name_of
 from roadtest.claude_code import ClaudeCode
 from roadtest.errors import InvalidRun, RoadtestError
+from roadtest.evals.cases import TASK_NAMES
 from roadtest.place import Place
 from roadtest.results import Run
 from roadtest.runner import converse
-
-NAMES = frozenset({"input", "case", "workspace", "env", "variant"})
-"""What a task may ask for besides pytest fixtures."""
 
 _OURS = str(Path(__file__).parent.parent)
 
@@ -54,7 +52,7 @@ def perform(
 
 def _call(task: Callable[..., Any], values: Mapping[str, Any], place: Place, timeout: float | None) -> Run:
     asks = Asks.of(task)
-    named = asks.first in NAMES and asks.first in (*asks.required, *asks.optional)
+    named = asks.first in TASK_NAMES and asks.first in (*asks.required, *asks.optional)
     leading = [values["input"]] if asks.first and not named else []
     outcome, started = _Outcome(lambda: call_by_name(task, values, *leading)), monotonic()
     if not outcome.within(timeout, place):

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from roadtest.calling import Asks, finish, name_of
 from roadtest.claude_code import ClaudeCode, first_choice_only
 from roadtest.errors import UsageError
-from roadtest.evals import custom_tasks, datasets
-from roadtest.evals.cases import Case, check_name, slug
+from roadtest.evals import datasets
+from roadtest.evals.cases import TASK_NAMES, Case, check_name, slug
 from roadtest.results import Run
 from roadtest.statistics import PassIf, Trials
 
@@ -236,10 +236,10 @@ def describe_eval(
 def _fixtures_of_task(task: Callable[..., Any], available: Callable[[str], bool]) -> Iterator[str]:
     """The first parameter of a task is its input, whatever it is called."""
     asks = Asks.of(task)
-    leading = () if asks.first in custom_tasks.NAMES else (asks.first,)
-    for name in asks.unknown(custom_tasks.NAMES.union(leading)):
+    leading = () if asks.first in TASK_NAMES else (asks.first,)
+    for name in asks.unknown(TASK_NAMES.union(leading)):
         if not available(name):
-            raise _unknown_parameter(f"The task {name_of(task)!r}", name, custom_tasks.NAMES)
+            raise _unknown_parameter(f"The task {name_of(task)!r}", name, TASK_NAMES)
         yield name
 
 
