@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -50,7 +49,11 @@ def call_by_name(function: Callable[..., Any], values: Mapping[str, Any], *leadi
 
 def finish(result: Any) -> Any:
     """The value itself, or what an awaitable gives in the end."""
-    return asyncio.run(_wait_for(result)) if inspect.isawaitable(result) else result
+    if not inspect.isawaitable(result):
+        return result
+    import asyncio  # noqa: PLC0415 - slow to load, and most functions are not async
+
+    return asyncio.run(_wait_for(result))
 
 
 async def _wait_for(awaitable: Any) -> Any:
