@@ -67,6 +67,7 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
             yield conversation
         finally:
             conversation.keep_recording()
+        conversation.end()
 
 
 @contextmanager
@@ -160,6 +161,11 @@ class Conversation:
         worth_keeping = self._runs and not any(run.invalid or run.timed_out for run in self._runs)
         if worth_keeping and self._cassette:
             self._cassette.save()
+
+    def end(self) -> None:
+        """Nothing more will be sent; raises where the recording of a valid conversation goes on."""
+        if self._cassette and self._runs and not any(run.invalid or run.timed_out for run in self._runs):
+            self._cassette.end()
 
     def _serve(self, prompt: str) -> None:
         session = model_side(self._task, self._place, self._world, prompt, self._session_id)

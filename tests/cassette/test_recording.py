@@ -176,6 +176,8 @@ def test_a_conversation_of_several_turns(
     assert valid(first).output == "Done."
     assert "no recorded answer fits" in second.invalid
     assert "-And then?" in second.invalid
+    with pytest.raises(CassetteError, match="goes on with 1 more prompt, which nobody sent"):
+        talk(replace(taped, test_id="shorter"), "Go on.")
 
 
 def test_a_stop_hook_and_a_skill(record: Record, replay: Record, tmp_path: Path) -> None:

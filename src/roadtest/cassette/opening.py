@@ -83,6 +83,15 @@ class CassetteSession:
     def begin_turn(self) -> None:
         self._inner.begin_turn()
 
+    def end(self) -> None:
+        """No further prompt will come; raises where the recording goes on with one."""
+        if isinstance(self._inner, ReplaySession) and (left := self._inner.prompts_left):
+            raise CassetteError(
+                f"The cassette {self._folder} goes on with {left} more {'prompt' if left == 1 else 'prompts'}, "
+                "which nobody sent: this is not the conversation that was recorded.",
+                hint="record it anew with --cassettes=rewrite",
+            )
+
     def save(self) -> None:
         """Keep what was recorded; does nothing unless recording."""
         if isinstance(self._inner, RecordSession):

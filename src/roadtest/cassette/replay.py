@@ -119,6 +119,12 @@ class ReplaySession:
             and exchange.request.turn <= max(self._turn, 1)
         ]
 
+    @property
+    def prompts_left(self) -> int:
+        """How many prompts the recording goes on with that were not sent."""
+        last = max((exchange.request.turn for exchange in self._tape.exchanges.values()), default=0)
+        return max(0, last - max(self._turn, 1))
+
     # What the server asks
 
     def answer(self, request: Request) -> Answer:
