@@ -151,14 +151,16 @@ def test_a_cut_stream_that_was_asked_again_is_left_out() -> None:
 
 def test_placeholders_follow_the_run() -> None:
     """What was recorded in one workspace is replayed in another, with its own paths."""
-    session = recorder({"workspace": "/work/one"})
+    session = recorder({"workspace": "/projects/one"})
     agent = Agent(session)
-    agent.record(call("t1", file_path="/work/one/a.txt"))
-    agent.tells(t1="/work/one/a.txt is fine").record(text("See /work/one/a.txt, not /work/one-more."))
+    agent.record(call("t1", file_path="/projects/one/a.txt"))
+    agent.tells(t1="/projects/one/a.txt is fine").record(
+        text("See /projects/one/a.txt, not /projects/one-more.")
+    )
     live = Agent(player(taped(session), {"workspace": "/elsewhere"}))
     assert replayed(live.ask()) == [call("t1", file_path="/elsewhere/a.txt")]
     answer = live.tells(t1="/elsewhere/a.txt is fine").ask()
-    assert replayed(answer) == [text("See /elsewhere/a.txt, not /work/one-more.")]
+    assert replayed(answer) == [text("See /elsewhere/a.txt, not /projects/one-more.")]
 
 
 def test_live_values_are_filled_in() -> None:
@@ -326,7 +328,7 @@ def test_thinking_and_unknown_blocks_survive() -> None:
         {"type": "text", "text": "So.", "citations": [{"type": "char_location", "start": 1}]},
         {"type": "from_the_future", "payload": {"deep": [1, 2.5, None, True, "{{workspace}}"]}},
     ]
-    session = recorder({"workspace": "/work/one"})
+    session = recorder({"workspace": "/projects/one"})
     Agent(session).record(*blocks)
     assert replayed(Agent(player(taped(session), {"workspace": "/x"})).ask()) == blocks
 
