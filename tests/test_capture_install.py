@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roadtest.capture import json_text, plugin
@@ -75,6 +75,8 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @given(text=texts())
+@example(text=" {}")
+@example(text='\t{"a": {}}')
 def test_uninstalling_restores_every_byte(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Whatever the settings hold and however they are laid out, install and uninstall leave them as they were."""
     settings = tmp_path_factory.mktemp("project") / ".claude" / "settings.json"

@@ -44,7 +44,8 @@ class Style:
     def of(cls, text: str) -> Style:
         newline = "\r\n" if "\r\n" in text else "\n"
         if first := _FIRST_INDENT.search(text):
-            return cls(first[1], newline, ",", ": ")
+            indent = first[1].removeprefix(_base(text, first.start()))
+            return cls(indent or first[1], newline, ",", ": ")
         if _NOTHING.fullmatch(text):
             return cls("  ", newline, ",", ": ")
         tight = '":' in text and '": ' not in text
