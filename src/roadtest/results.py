@@ -128,6 +128,8 @@ class CaseResult(msgspec.Struct, kw_only=True):
     node_id: str
     """What to give to pytest to run it again."""
     verdict: Verdict
+    position: int = 0
+    """Its place among all that pytest had collected; reports show cases in this order."""
     file: str = ""
     """The eval file, relative to ``root`` of the record."""
     trial: int = 1

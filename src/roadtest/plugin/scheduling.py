@@ -42,6 +42,8 @@ class Schedule:
         together: bool,
     ) -> None:
         """``here``: all items will run in this process; ``together``: at least all trials of one case will."""
+        items = list(items)
+        evals.positions = {item.nodeid: position for position, item in enumerate(items)}
         self._evals = evals
         self._live = LiveLine(config, self.progress)
         known = [item for item in items if isinstance(item, EvalItem)]

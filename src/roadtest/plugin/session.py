@@ -85,6 +85,8 @@ class EvalSession:
         self.results: list[CaseResult] = []
         self.record: Path | None = None
         """Where ``run.json`` is, once the session is over."""
+        self.positions: dict[str, int] = {}
+        """The place of each item among those selected, by node id."""
         self._command = list(command)
         self.spent = 0.0
         self._groups: dict[GroupKey, Group] = {}
@@ -177,6 +179,7 @@ class EvalSession:
 
     def add(self, result: CaseResult) -> None:
         """Write down a finished trial, and stop everything once too much has been spent."""
+        result.position = self.positions.get(result.node_id, 0)
         with self._lock:
             writer = self.writer
             self.results.append(result)
@@ -212,7 +215,7 @@ class EvalSession:
         """The results of this process, or of all those whose records it brought together."""
         if self._adopt and self.record:
             return read_record(self.record.parent).cases
-        return self.results
+        return sorted(self.results, key=lambda result: result.position)
 
     def notes(self) -> list[str]:
         """What to say below the summary."""

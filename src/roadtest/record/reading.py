@@ -13,7 +13,13 @@ from roadtest.results import CaseResult, Record, RecordHeader, Totals, from_json
 
 
 def read_record(folder: Path) -> Record:
-    """The record in this folder, also of a run that still goes on or was killed."""
+    """The record in this folder, also of a run that still goes on or was killed; its cases as they were collected."""
+    record = _read(folder)
+    record.cases.sort(key=lambda case: case.position)
+    return record
+
+
+def _read(folder: Path) -> Record:
     path = folder / RECORD_NAME
     if path.is_file():
         return from_json(path.read_bytes(), Record, str(path))
