@@ -1,8 +1,9 @@
 # Two commands from nothing: `make demo` shows roadtest at work, `make test` proves it. Both set up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
-# A child of make must not see another project's virtual environment.
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# A child of make must not see another project's virtual environment, and Python may keep what it compiles: many tests
+# start it anew.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check lint types imports docs format pins bench clean
 
