@@ -30,7 +30,7 @@ Calls = list[tuple[str, dict[str, Any]]]
 SIZES = (10, 50, 500, 10_000)
 OUTCOMES = ("match", "mismatch", "mismatch, explained")
 MODES = ("strict", "unordered", "subset", "superset")
-PATIENCE_S = 20.0
+PATIENCE_S = 10.0
 """How long AgentEvals may take for one comparison before it counts as not finished."""
 LONG_S = 0.02
 """Comparisons are repeated until they take this long together: the clock says nothing about microseconds."""

@@ -36,7 +36,7 @@ def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
                 PEER: partial(_plugin_eval, plugin, model.url, runs, jobs),
                 BARE: partial(bare_runs, folder, model.url, runs, jobs),
             }
-            took = interleave(contenders, setup.rounds)
+            took = interleave(contenders, setup.rounds, warm_up=False)
             case, targets = f"{runs} runs, {jobs} in flight", {PEER: Target("ratio", 0.80), BARE: None}
             figures += compare(Rounds.of(took, "wall"), "roadtest", targets, case=case, unit="s")
     return figures, []

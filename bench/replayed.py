@@ -45,7 +45,7 @@ def _compare(setup: Setup, cases: int, jobs: int, bare_side: Callable[[], Took])
         "replayed": partial(_replay, setup.folder, jobs),
         BARE: bare_side,
     }
-    took = interleave(contenders, setup.rounds)
+    took = interleave(contenders, setup.rounds, warm_up=False)  # a minute each; recording has warmed up
     case, target = f"{cases} cases, {jobs} in flight", {BARE: Target("ratio", 1.10)}
     return list(compare(Rounds.of(took, "wall"), "replayed", target, case=case, unit="s"))
 
