@@ -23,7 +23,7 @@ QUICK_ROUNDS = 2
 def main() -> None:
     options = _parse()
     answers = load()
-    for name in options.names or QUESTIONS:
+    for name in options.names or ([] if options.render else QUESTIONS):
         question = QUESTIONS[name]
         print(f"{question.text}", file=sys.stderr)
         answer = ask(question, rounds=options.rounds, quick=options.quick)
