@@ -45,6 +45,17 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "No such command 'nonsense'" in done.stderr
 
 
+@pytest.mark.parametrize("command", [["hooks", "install", "--settings"], ["init"]])
+def test_a_path_that_cannot_be_written_is_no_traceback(command: list[str], tmp_path: Path) -> None:
+    """A folder that cannot be made is named, with what to check, and no traceback."""
+    (tmp_path / "file").write_text("")
+    done = roadtest(*command, str(tmp_path / "file" / "below" / "settings.json"))
+    assert done.returncode == 2
+    assert f"{tmp_path / 'file'}" in done.stderr
+    assert "→ check that the path exists" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_doctor_sees_that_hooks_fire() -> None:
     """``doctor`` finds Claude Code, runs it once and reports that a scripted call was captured."""
     done = roadtest("doctor", "--json")

@@ -62,6 +62,10 @@ def main() -> None:
         _fail(problem, EXIT_INVALID)
     except RoadtestError as problem:
         _fail(problem, EXIT_FAILED)
+    except OSError as problem:
+        what = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+        hint = "check that the path exists and that you may write there"
+        _fail(EnvironmentProblem(what, hint=hint), EXIT_USAGE)
 
 
 def _fail(problem: RoadtestError, code: int) -> None:
