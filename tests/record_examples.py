@@ -15,7 +15,7 @@ from roadtest.testing import upstream
 
 TODOS = """\
 Three TODO comments:
-- src/main.py:14: number the items
+- src/main.py:13: number the items
 - src/store.py:6: an unreadable file should not look like an empty list
 - src/store.py:11: write to a temporary file first"""
 
