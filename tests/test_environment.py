@@ -147,13 +147,19 @@ def test_the_users_settings_are_copied_without_credentials(
         assert list(world.config_dir.iterdir()) == []
 
 
-def test_memories_above_the_workspace_are_shut_out() -> None:
-    """Each folder above is named, with special characters matched by any character."""
-    excludes = protective_settings(Path("/home/me (x)/[app]/.trees/1"), {})["claudeMdExcludes"]
-    assert "/home/me ?x?/?app?/.trees/CLAUDE.md" in excludes
-    assert "/home/me ?x?/.claude/CLAUDE.md" in excludes
-    assert "/CLAUDE.md" in excludes
-    assert not any(pattern.startswith("/home/me ?x?/?app?/.trees/1") for pattern in excludes)
+def test_memories_above_the_workspace_are_shut_out(tmp_path: Path) -> None:
+    """Those that exist are named, in every folder above, with special characters matched by any character."""
+    trees = tmp_path / "me (x)" / "[app]" / ".trees"
+    for memory in ("CLAUDE.md", ".claude/rules/style.md", "1/CLAUDE.md"):
+        (trees / memory).parent.mkdir(parents=True, exist_ok=True)
+        (trees / memory).touch()
+    (tmp_path / "me (x)" / "AGENTS.md").symlink_to("nowhere")
+    above = [
+        f"{tmp_path}/me ?x?/?app?/.trees/CLAUDE.md",
+        f"{tmp_path}/me ?x?/?app?/.trees/.claude/rules/**",
+        f"{tmp_path}/me ?x?/AGENTS.md",
+    ]
+    assert protective_settings(trees / "1", {})["claudeMdExcludes"] == above
 
 
 JSON = st.recursive(

@@ -21,15 +21,18 @@ class Placeholders:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values: dict[str, str] = {}
-        for name, value in values.items():
-            self.add(name, value)
+        self._learn(values)
 
     def add(self, name: str, value: str) -> None:
-        if not value.strip("/"):
-            return  # an empty value, or the root folder, is everywhere
-        self._values[name] = value
-        if value.startswith("/"):
-            self._values[f"{name}_slug"] = re.sub(r"[^A-Za-z0-9]", "-", value)
+        self._learn({name: value})
+
+    def _learn(self, values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            if not value.strip("/"):
+                continue  # an empty value, or the root folder, is everywhere
+            self._values[name] = value
+            if value.startswith("/"):
+                self._values[f"{name}_slug"] = re.sub(r"[^A-Za-z0-9]", "-", value)
         self._names = {value: name for name, value in reversed(self._values.items())}
         self._pattern = _any_of(self._names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -40,12 +41,12 @@ def protective_settings(workspace: Path, environment: Mapping[str, str]) -> dict
 
     The ``env`` of a project's settings replaces variables of the process: without a pin it could send the requests past the
     cassette or the captured calls elsewhere. And Claude Code reads the memories of every folder above the workspace,
-    which belong to whoever works there.
+    which belong to whoever works there. It looks at the disk anew for every pattern that it is given, so it gets only those
+    that there is something to keep out for.
     """
-    return {
-        "env": {name: environment[name] for name in PINNED if name in environment},
-        "claudeMdExcludes": list(_memories_above(workspace)),
-    }
+    pins = {"env": {name: environment[name] for name in PINNED if name in environment}}
+    foreign = list(_memories_above(workspace))
+    return pins | ({"claudeMdExcludes": foreign} if foreign else {})
 
 
 def merge_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +80,8 @@ def copy_user_settings(source: Path, config_dir: Path) -> None:
 def _memories_above(workspace: Path) -> Iterator[str]:
     for folder in workspace.parents:
         for name in _MEMORIES:
-            yield f"{_as_pattern(folder)}/{name}".replace("//", "/")
+            if os.path.lexists(folder / name.removesuffix("/**")):
+                yield f"{_as_pattern(folder)}/{name}".replace("//", "/")
 
 
 def _as_pattern(folder: Path) -> str:
