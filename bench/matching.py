@@ -1,7 +1,8 @@
 """Matching two trajectories, beside AgentEvals' evaluator on the same calls.
 
 The calls are such as agents make: some twenty tools, most arguments distinct. A mismatch is two calls with another argument
-and one call left out, once for the verdict alone and once with the explanation written, of which AgentEvals has none.
+and one of another tool, so that the number of calls does not decide: once for the verdict alone, and once with the
+explanation written, of which AgentEvals has none.
 """
 
 from __future__ import annotations
@@ -92,8 +93,7 @@ def _job(size: int, mode: str, outcome: str) -> Job:
     if not matches:
         for index in (size // 3, size // 2):
             actual[index][1]["path"] = "src/somewhere/else.py"
-        # Left out where at least the expected is wanted, added where at most it is.
-        (expected if mode == "subset" else actual).pop(size // 5)
+        actual[size // 5] = ("AnotherTool", actual[size // 5][1])
     return Job(mode, actual, expected, matches, outcome.endswith("explained"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching import ExpectedCall, Rules, call, match
+from roadtest.matching.assertions import explain_failures
 from roadtest.trajectory import Trajectory
 from tests.calls_made import made
 
@@ -305,6 +307,49 @@ def test_what_a_function_raises_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError):
         match([made("A")], [call("A")], overrides={"A": broken})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_function_raises_is_raised_by_the_match(mode: str) -> None:
+    """A function is asked before there is a verdict, also where the number of calls decides it, and not again later."""
+
+    def broken(actual: dict[str, Any], expected: dict[str, Any]) -> bool:
+        if actual["n"] == 2:
+            raise ZeroDivisionError
+        return bool(actual["n"] == expected["n"])
+
+    fewer = [made("A", n=2)] * (2 if mode == "subset" else 1)
+    expected = [call("A", n=1)] * (1 if mode == "subset" else 2)
+    with pytest.raises(ZeroDivisionError):
+        match(fewer, expected, mode=mode, overrides={"A": broken})
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answers", [[True], [False], [False, True], [True, False]])
+def test_an_answer_that_changes_does_not_split_verdict_and_score(mode: str, answers: list[bool]) -> None:
+    """An object whose equality answers differently each time is believed once: verdict, score and faults agree."""
+
+    class Moody:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            self.answers = cycle(answers)
+
+        def __eq__(self, other: object) -> bool:
+            return next(self.answers)
+
+    found = match([made("A", n=1), made("B")], [call("A", n=Moody()), "B"], mode=mode)
+    assert found.passed == (found.score == 1.0) == (not found.faults)
+
+
+def test_a_verdict_may_be_had_where_the_explanation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too few calls fail without a comparison; asking why takes them all, and is refused."""
+    monkeypatch.setattr("roadtest.matching.pairing.CELL_LIMIT", 8)
+    found = match([made(tool) for tool in "ABC"], list("DEFG"), mode="superset")
+    assert not found
+    with pytest.raises(UsageError, match="4 expected and 3 actual calls are too many"):
+        str(found)
+    assert explain_failures("assert <Match>", [found]) == []
 
 
 def test_too_many_comparisons_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from roadtest.calls import ToolCall
 from roadtest.matching import ExpectedCall, Rules, call, match
 from roadtest.matching.arguments import ArgsRules
+from roadtest.matching.pairing import Problem
 from roadtest.matching.relation import FEW, Relation, Table
 from roadtest.matching.solve import longest_common_subsequence, maximum_matching
 from roadtest.matching.values import KeyMode, agrees
@@ -80,6 +81,35 @@ def passes(mode: str, accepted: list[list[bool]], columns: int, most: int) -> bo
     if mode == "unordered":
         return most == len(accepted) == columns
     return most == columns if mode == "subset" else most == len(accepted)
+
+
+LONGER_ACTUAL = st.lists(st.builds(lambda tool, n: made(tool, n=n), TOOLS, st.integers(2, 5)), max_size=12)
+LONGER_EXPECTED = st.lists(
+    st.builds(
+        lambda tool, n: call(tool, n=n), TOOLS | st.just("[RW]"), st.integers(2, 5) | st.just({"$any": True})
+    )
+    | TOOLS
+    | st.just("R|W"),
+    max_size=12,
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(LONGER_ACTUAL, LONGER_EXPECTED, st.randoms(use_true_random=False), st.booleans())
+def test_the_verdict_is_that_of_the_best_pairing(
+    actual: list[ToolCall], expected: list[Any], random: Random, alike: bool
+) -> None:
+    """The verdict that is found first is the one that the best pairing gives, on lists near a match and far from it."""
+    if alike:
+        expected = [call(one.name, one.args) for one in actual]
+        random.shuffle(actual)
+        expected = [random.choice([one, str(one.tool)]) for one in expected][: random.choice([None, -1])]
+    for mode, args in product(MODES, ARGS_MODES):
+        rules = Rules.build(mode=mode, args=args)
+        found = rules.match(actual, expected)
+        problem = Problem(rules.mode, found.expected, found.actual, Relation(rules.args, lambda *_: True))
+        assert found.passed == (len(problem.solve()) == found.required), (mode, args)
+        assert found.passed == (found.score == 1.0) == (not found.faults), (mode, args)
 
 
 @settings(max_examples=200, deadline=None)

@@ -101,6 +101,11 @@ class ArgsRules:
         by_tool = {canonical_tool(tool): _override(tool, rule) for tool, rule in (overrides or {}).items()}
         return cls(_by_mode(mode, "args"), by_tool)
 
+    @property
+    def foreign(self) -> bool:
+        """Whether a function decides about some tool."""
+        return any(isinstance(rule, ByFunction) for rule in self.by_tool.values())
+
     def for_tool(self, name: str) -> ArgsRule:
         return self.by_tool.get(canonical_tool(name), self.default) if self.by_tool else self.default
 

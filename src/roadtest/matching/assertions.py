@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from roadtest.calls import ToolCall
+from roadtest.errors import UsageError
 from roadtest.matching.result import Match
 
 
@@ -45,4 +46,12 @@ def explain_failures(message: str, values: Iterable[object]) -> list[str]:
     names of its own.
     """
     failed = {id(value): value for value in values if isinstance(value, Match) and not value}
-    return [str(match) for match in failed.values() if match.summary in message]
+    return [str(match) for match in failed.values() if _is_told(match, message)]
+
+
+def _is_told(match: Match, message: str) -> bool:
+    try:
+        return match.summary in message
+    except UsageError:
+        # Its verdict was cheap and its explanation is refused as too long; the message says that instead.
+        return False

@@ -1,4 +1,4 @@
-"""Compare calls with expected calls: the verdict by an optimal pairing, the explanation from what is left over."""
+"""Compare calls with expected calls: the verdict at once, the best pairing and what is left over when asked for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching.arguments import ArgsRules, Override
 from roadtest.matching.expected import ExpectedCall, expected_calls
-from roadtest.matching.explain import explain
+from roadtest.matching.explain import Explained
 from roadtest.matching.pairing import Problem
 from roadtest.matching.relation import Relation
 from roadtest.matching.result import Match, Mode
 from roadtest.matching.values import within
+from roadtest.matching.verdict import passing_pairs
 
 MODES: tuple[str, ...] = get_args(Mode)
 
@@ -146,5 +147,13 @@ class _Comparison:
             spawned = {call.id for call in actual if call.id}
             actual = tuple(call for call in actual if call.parent_id not in spawned)
         problem = Problem(self._rules.mode, expected, actual, self._relation)
-        pairs = problem.solve()
-        return Match(problem.mode, expected, actual, pairs, lambda: explain(problem, pairs, self._inside))
+        pairs = problem.solve() if self._foreign(expected) else passing_pairs(problem)
+        return Match(problem.mode, expected, actual, pairs, Explained(problem, self._inside))
+
+    def _foreign(self, expected: tuple[ExpectedCall, ...]) -> bool:
+        """Whether code that is not ours is asked.
+
+        Then all it is asked for the pairing is asked now, whatever decides the verdict: what it raises is raised by the
+        match and not by its explanation, and the two cannot contradict each other.
+        """
+        return self._rules.args.foreign or any(one.foreign for one in expected)

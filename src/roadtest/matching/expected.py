@@ -9,7 +9,7 @@ from typing import Any, get_args
 from roadtest.calls import SPAWNING_TOOLS, Status, ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching.names import ToolName
-from roadtest.matching.values import is_plain, is_unambiguous, prepare
+from roadtest.matching.values import is_foreign, is_plain, is_unambiguous, prepare
 
 _STATUSES: tuple[str, ...] = get_args(Status)
 _FIELDS = ("tool", "args", "inside", "status")
@@ -28,10 +28,14 @@ class ExpectedCall:
     statuses: frozenset[Status] = frozenset()
     simple: bool = field(init=False, compare=False, default=False)
     """Whether dicts of its arguments can be compared by Python's own equality, which is many times faster."""
+    foreign: bool = field(init=False, compare=False, default=False)
+    """Whether code that is not ours takes part: it may raise, and say something else when it is asked again."""
 
     def __post_init__(self) -> None:
         simple = self.args is not None and all(map(is_unambiguous, self.args.values()))
+        foreign = is_foreign(self.args) or any(one.foreign for one in self.inside or ())
         object.__setattr__(self, "simple", simple)
+        object.__setattr__(self, "foreign", foreign)
 
     @classmethod
     def from_json(cls, data: Any, where: str = "expected call") -> ExpectedCall:
@@ -99,7 +103,7 @@ def expected_calls(expected: Any, where: str = "expected") -> tuple[ExpectedCall
     if isinstance(expected, str | bytes | Mapping) or not isinstance(expected, Iterable):
         raise UsageError(f"{where} is a list of calls or names of tools, not {expected!r}.")
     items = tuple(expected)
-    if all(type(item) is ExpectedCall for item in items):
+    if set(map(type, items)) <= {ExpectedCall}:
         return items
     return tuple(_expected_call(item, f"{where}[{index}]") for index, item in enumerate(items))
 

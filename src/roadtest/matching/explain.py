@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from roadtest.calls import ToolCall
 from roadtest.matching.closest import closest_pairs
@@ -13,6 +14,20 @@ from roadtest.matching.solve import Pairs, maximum_matching
 from roadtest.matching.values import Difference
 
 Inside = Callable[[ExpectedCall, ToolCall], Match]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The explanation of one match, which knows the comparisons of the levels below."""
+
+    problem: Problem
+    inside: Inside
+
+    def pairs(self) -> Pairs:
+        return self.problem.solve()
+
+    def rows(self, pairs: Pairs, /) -> tuple[Row, ...]:
+        return explain(self.problem, pairs, self.inside)
 
 
 def explain(problem: Problem, pairs: Pairs, inside: Inside) -> tuple[Row, ...]:

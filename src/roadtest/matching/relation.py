@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from roadtest.calls import SPAWNING_TOOLS, ToolCall
@@ -48,7 +48,8 @@ class Relation:
             self._simple = _SIMPLE[rules.default.mode]
 
     def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
-        return expected.tool.accepts(actual.name) and self.accepts_call_of_tool(expected, actual)
+        tool, name = expected.tool, actual.name
+        return (name in tool.names or tool.accepts(name)) and self.accepts_call_of_tool(expected, actual)
 
     def accepts_call_of_tool(self, expected: ExpectedCall, actual: ToolCall) -> bool:
         """The same where the tool is known to be right."""
@@ -80,7 +81,6 @@ class Table:
         self._relation = relation
         self._expected = expected
         self._known: dict[int, int] = {}
-        self._alike: dict[Hashable, int] = {}
         self._tools: dict[str, _Tool] = {}
         self._calls: dict[str, Numbered] = {}
         for index, call in enumerate(actual):
@@ -93,13 +93,10 @@ class Table:
         return mask
 
     def _mask(self, expected: ExpectedCall) -> int:
-        tools = expected.tool.among(self._calls)
-        if all(len(calls) <= FEW for calls in tools):
-            return sum(self._compare(expected, calls) for calls in tools)
-        alike = _identity(expected)
-        if alike not in self._alike:
-            self._alike[alike] = sum(self._look_up(expected, calls) for calls in tools)
-        return self._alike[alike]
+        mask = 0
+        for calls in expected.tool.among(self._calls):
+            mask |= (self._compare if len(calls) <= FEW else self._look_up)(expected, calls)
+        return mask
 
     def _compare(self, expected: ExpectedCall, calls: Numbered) -> int:
         accepts, mask = self._relation.accepts_call_of_tool, 0
@@ -110,13 +107,13 @@ class Table:
         return mask
 
     def _look_up(self, expected: ExpectedCall, calls: Numbered) -> int:
-        accepts, mask = self._relation.accepts_call_of_tool, 0
-        groups = self._tool(calls).candidates_of(expected)
-        self._relation.count(len(groups))
-        for group in groups:
-            if accepts(expected, group.call):
-                mask |= group.mask
-        return mask
+        tool, alike = self._tool(calls), _identity(expected)
+        if alike not in tool.known:
+            accepts = self._relation.accepts_call_of_tool
+            groups = tool.candidates_of(expected)
+            self._relation.count(len(groups))
+            tool.known[alike] = sum(group.mask for group in groups if accepts(expected, group.call))
+        return tool.known[alike]
 
     def _tool(self, calls: Numbered) -> _Tool:
         name = calls[0][1].name
@@ -152,15 +149,17 @@ class _Tool:
 
     groups: list[_Group]
     candidates: Candidates
+    known: dict[Hashable, int] = field(default_factory=dict)
+    """The calls that expectations accept, by what makes them alike."""
 
     def candidates_of(self, expected: ExpectedCall) -> Sequence[_Group]:
         return self.groups if expected.args is None else self.candidates(expected.args)
 
 
 def _identity(expected: ExpectedCall) -> Hashable:
-    """Equal for expectations that accept the same calls."""
+    """Equal for expectations that accept the same calls of one tool."""
     args = None if expected.args is None else canonical(expected.args)
-    return (expected.tool, args, expected.statuses, None if expected.inside is None else id(expected))
+    return (args, expected.statuses, None if expected.inside is None else id(expected))
 
 
 def _candidates(rule: ArgsRule, groups: list[_Group]) -> Candidates:

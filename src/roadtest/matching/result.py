@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from roadtest.calls import ToolCall
 from roadtest.matching.expected import ExpectedCall
+from roadtest.matching.solve import Pairs
 from roadtest.matching.values import Difference
 
 Mode = Literal["strict", "in_order", "unordered", "subset", "superset"]
@@ -27,6 +28,13 @@ ORDERED: tuple[Mode, ...] = ("strict", "in_order")
 FAULTS: tuple[Kind, ...] = ("missing", "unexpected", "wrong_args", "out_of_order")
 
 
+def required(mode: Mode, expected: int, actual: int) -> int:
+    """How many pairs the mode asks for, of so many expected and actual calls."""
+    if mode in ("superset", "in_order"):
+        return expected
+    return actual if mode == "subset" else max(expected, actual)
+
+
 class Row(msgspec.Struct, frozen=True):
     """One line of the comparison: positions in the two lists, and how the pair differs."""
 
@@ -38,12 +46,25 @@ class Row(msgspec.Struct, frozen=True):
     """Where a subagent did not do what was expected inside the call: that comparison."""
 
 
+class Explanation(Protocol):
+    """What a match asks once somebody wants to know more than its verdict."""
+
+    def pairs(self) -> Pairs:
+        """The best pairs there are."""
+
+    def rows(self, pairs: Pairs, /) -> tuple[Row, ...]:
+        """What became of each call, given the best pairs."""
+
+
 class Match:
     """The outcome of comparing the calls an agent made with the expected ones; true when they match.
 
     ``score`` counts the pairs that match, ``len(match.pairs)``, against what the mode asks for: the expected calls
     (``superset``, ``in_order``), the actual calls (``subset``), or the longer of both lists (``strict``, ``unordered``).
     It is 1 exactly when the match passes.
+
+    The verdict is known from the start. The best pairing of a match that fails, and what became of each call, are found when
+    first asked for: many matches pass, and of many others nobody asks for more than the verdict.
     """
 
     def __init__(
@@ -51,23 +72,24 @@ class Match:
         mode: Mode,
         expected: tuple[ExpectedCall, ...],
         actual: tuple[ToolCall, ...],
-        paired: Sequence[tuple[int, int]],
-        explain: Callable[[], tuple[Row, ...]],
+        pairs: Pairs | None,
+        explanation: Explanation,
     ) -> None:
         self.mode = mode
         self.expected = expected
         self.actual = actual
-        self._paired = paired
-        self._explain = explain
+        self.passed = pairs is not None and len(pairs) == self.required
+        self._known = pairs
+        self._explanation = explanation
+
+    @cached_property
+    def _paired(self) -> Pairs:
+        return self._explanation.pairs() if self._known is None else self._known
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Every call with its fate; made when first asked for, as most matches pass and nobody asks."""
-        return self._explain()
-
-    @property
-    def passed(self) -> bool:
-        return len(self._paired) == self.required
+        """Every call with its fate."""
+        return self._explanation.rows(self._paired)
 
     def __bool__(self) -> bool:
         return self.passed
@@ -75,9 +97,7 @@ class Match:
     @property
     def required(self) -> int:
         """How many pairs the mode asks for."""
-        if self.mode in ("superset", "in_order"):
-            return len(self.expected)
-        return len(self.actual) if self.mode == "subset" else max(len(self.expected), len(self.actual))
+        return required(self.mode, len(self.expected), len(self.actual))
 
     @property
     def score(self) -> float:

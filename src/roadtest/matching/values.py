@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from roadtest.errors import UsageError
-from roadtest.matching.operators import Operator, SamePath, operator_from_object, operator_named
+from roadtest.matching.operators import Comparable, Operator, SamePath, operator_from_object, operator_named
 
 KeyMode = Literal["exact", "subset", "superset"]
 Path = tuple[str | int, ...]
@@ -184,6 +184,15 @@ def _collect(value: Any, path: Path, found: list[Scalar]) -> None:
 def is_unambiguous(value: Any) -> bool:
     """Whether only the same JSON value equals it in Python: true of texts, null, and integers but 0 and 1."""
     return value is None or isinstance(value, str) or (type(value) is int and value not in (0, 1))
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether an object that is not ours decides about something inside, by its own ``==``."""
+    if isinstance(value, dict):
+        return any(map(is_foreign, value.values()))
+    if isinstance(value, list):
+        return any(map(is_foreign, value))
+    return isinstance(value, Comparable)
 
 
 def is_plain(value: Any) -> bool:
