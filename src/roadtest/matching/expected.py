@@ -27,12 +27,17 @@ class ExpectedCall:
     inside: tuple[ExpectedCall, ...] | None = None
     statuses: frozenset[Status] = frozenset()
     simple: bool = field(init=False, compare=False, default=False)
-    """Whether dicts of its arguments can be compared by Python's own equality, which is many times faster."""
+    """Whether its arguments decide, by Python's own equality of dicts, which is many times faster."""
     foreign: bool = field(init=False, compare=False, default=False)
     """Whether code that is not ours takes part: it may raise, and say something else when it is asked again."""
 
     def __post_init__(self) -> None:
-        simple = self.args is not None and all(map(is_unambiguous, self.args.values()))
+        simple = (
+            self.args is not None
+            and all(map(is_unambiguous, self.args.values()))
+            and self.inside is None
+            and not self.statuses
+        )
         foreign = is_foreign(self.args) or any(one.foreign for one in self.inside or ())
         object.__setattr__(self, "simple", simple)
         object.__setattr__(self, "foreign", foreign)

@@ -29,7 +29,7 @@ Args = dict[str, Any]
 Numbered = list[tuple[int, ToolCall]]
 InsideCheck = Callable[[ExpectedCall, ToolCall], bool]
 
-_SIMPLE: dict[KeyMode, Callable[[Args, Args], bool]] = {
+_SIMPLE: dict[KeyMode, Callable[[Any, Args], bool]] = {
     "exact": operator.eq,
     "superset": lambda expected, actual: expected.items() <= actual.items(),
     "subset": lambda expected, actual: actual.items() <= expected.items(),
@@ -49,18 +49,20 @@ class Relation:
 
     def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
         tool, name = expected.tool, actual.name
-        return (name in tool.names or tool.accepts(name)) and self.accepts_call_of_tool(expected, actual)
+        if name not in tool.names and not tool.accepts(name):
+            return False
+        if expected.simple and self._simple is not None:
+            return self._simple(expected.args, actual.args)
+        return self.accepts_call_of_tool(expected, actual)
 
     def accepts_call_of_tool(self, expected: ExpectedCall, actual: ToolCall) -> bool:
         """The same where the tool is known to be right."""
-        if expected.args is not None:
-            if self._simple is not None and expected.simple:
-                if not self._simple(expected.args, actual.args):
-                    return False
-            elif not self.rules.for_tool(actual.name).accepts(actual.args, expected.args):
-                return False
-        return (not expected.statuses or actual.status in expected.statuses) and (
-            expected.inside is None or self._inside(expected, actual)
+        if expected.simple and self._simple is not None:
+            return self._simple(expected.args, actual.args)
+        return (
+            (expected.args is None or self.rules.for_tool(actual.name).accepts(actual.args, expected.args))
+            and (not expected.statuses or actual.status in expected.statuses)
+            and (expected.inside is None or self._inside(expected, actual))
         )
 
     def count(self, comparisons: int) -> None:
