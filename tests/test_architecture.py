@@ -71,7 +71,7 @@ def test_loading_the_plugin_pulls_in_nothing_heavy() -> None:
         "uvicorn",
         "rich",
         "jinja2",
-        "httpx2",
+        "httpcore2",
         "yaml",
         "msgspec",
         "asyncio",

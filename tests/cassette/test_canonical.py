@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,6 +104,7 @@ def test_what_is_new_follows_the_last_answer() -> None:
     messages = [{"role": role, "content": str(number)} for number, role in enumerate("usaua")]
     for message in messages:
         message["role"] = {"u": "user", "s": "system", "a": "assistant"}[message["role"]]
-    assert last_assistant(messages) == (messages[4], [])
-    assert last_assistant(messages[:4]) == (messages[2], [messages[3]])
-    assert last_assistant(messages[:1]) == (None, messages[:1])
+    raw = [msgspec.Raw(msgspec.json.encode(message)) for message in messages]
+    assert last_assistant(raw) == (messages[4], [])
+    assert last_assistant(raw[:4]) == (messages[2], [messages[3]])
+    assert last_assistant(raw[:1]) == (None, messages[:1])

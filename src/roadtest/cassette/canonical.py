@@ -33,12 +33,15 @@ def digest(text: str | bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def last_assistant(messages: Sequence[Json]) -> tuple[Json | None, Sequence[Json]]:
-    """The last message of the model, and all that came after it."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index]["role"] == "assistant":
-            return messages[index], messages[index + 1 :]
-    return None, messages
+def last_assistant(messages: Sequence[msgspec.Raw]) -> tuple[Json | None, list[Json]]:
+    """The last message of the model, and all that came after it; what came before is not even decoded."""
+    after: list[Json] = []
+    for raw in reversed(messages):
+        message = msgspec.json.decode(raw)
+        if message["role"] == "assistant":
+            return message, after[::-1]
+        after.append(message)
+    return None, after[::-1]
 
 
 def blocks(content: Any) -> list[Json]:

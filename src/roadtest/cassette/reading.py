@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -12,7 +12,7 @@ from roadtest.cassette.canonical import digest, without_cache_control
 from roadtest.cassette.placeholders import Placeholders
 from roadtest.cassette.records import Harness
 from roadtest.cassette.volatile import Volatile
-from roadtest.cassette.wire import Json
+from roadtest.cassette.wire import Envelope, Json
 
 T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
@@ -37,23 +37,20 @@ class Reader:
         plain = self.placeholders.extract(self._redactor.redact(msgspec.to_builtins(record)))
         return msgspec.convert(plain, type(record))
 
-    def harness(self, payload: Json) -> Harness:
+    def harness(self, asked: Envelope) -> Harness:
         """What Claude Code itself brings to a request."""
-        system: Any = payload.get("system") or []
-        tools: list[Json] = payload.get("tools") or []
+        system = asked.system or []
         blocks = [system] if isinstance(system, str) else [str(block.get("text", "")) for block in system]
-        return Harness(
-            model=str(payload.get("model", "")),
-            system=self.digest("\n".join(blocks)),
-            tools=_tools_digest(msgspec.json.encode(tools)),
-            tool_names=[str(tool.get("name", "")) for tool in tools],
-        )
+        tools, names = _tools(bytes(asked.tools))
+        return Harness(str(asked.model), self.digest("\n".join(blocks)), tools, list(names))
 
     def _digest(self, text: str) -> str:
         return digest(self.volatile.mask(self.placeholders.extract(text)))
 
 
 @lru_cache(maxsize=64)
-def _tools_digest(tools: bytes) -> str:
-    """By their JSON, since a conversation brings the same tools every time and looking into them takes longest."""
-    return digest(msgspec.json.encode([without_cache_control(tool) for tool in msgspec.json.decode(tools)]))
+def _tools(offered: bytes) -> tuple[str, tuple[str, ...]]:
+    """Digest and names, by the JSON: a conversation brings the same tools every time, and they are long."""
+    tools: list[Json] = msgspec.json.decode(offered) or []
+    plain = msgspec.json.encode([without_cache_control(tool) for tool in tools])
+    return digest(plain), tuple(str(tool.get("name", "")) for tool in tools)

@@ -92,9 +92,9 @@ class RecordSession:
 
     def answer(self, request: Request) -> Answer:
         lane = self._lanes.of(request) or self._new_agent(request)
-        messages = request.payload.get("messages", [])
+        messages = request.envelope.messages
         assistant, tail = last_assistant(messages)
-        harness = self._reader.harness(request.payload)
+        harness = self._reader.harness(request.envelope)
         place = self._lanes.place(lane, assistant, len(messages), harness.system)
         self._lanes.asked(lane, harness.system)
         self._version = self._version or request.claude_version

@@ -136,11 +136,11 @@ class ReplaySession:
         return asked if isinstance(asked, Refuse) else self._decide(asked)
 
     def _read(self, request: Request) -> _Asked | Refuse:
-        messages = request.payload.get("messages", [])
+        messages = request.envelope.messages
         assistant, tail = last_assistant(messages)
         order = tool_use_ids(assistant) if assistant else []
         told = self._reader.stored(news(tail, order, self._reader.digest, first=assistant is None))
-        harness = self._reader.harness(request.payload)
+        harness = self._reader.harness(request.envelope)
         self._note_version(request)
         lane = self._lanes.of(request) or self._bind(request, assistant, told, len(messages), harness)
         if lane is None:

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from roadtest.cassette.wire import Forward, Request
-
-if TYPE_CHECKING:
-    import httpx2
-
-Start = Callable[[int, Mapping[str, str]], Awaitable[None]]
-Write = Callable[[bytes], Awaitable[None]]
 
 _NOT_PASSED_ON = frozenset(
     {
@@ -32,40 +23,61 @@ _NOT_PASSED_ON = frozenset(
     }
 )
 _NOT_HANDED_BACK = frozenset({"connection", "content-length", "keep-alive", "transfer-encoding"})
+# How long an answer may take is for Claude Code to say; it hangs up when it has waited enough.
+_TIMEOUTS = {"timeout": {"connect": 30.0}}
 
 
 class UpstreamUnreachable(Exception):  # noqa: N818 - names the state, is caught one call up
     pass
 
 
-async def forward(answer: Forward, request: Request, start: Start, write: Write) -> None:
+class Asker(Protocol):
+    """Whoever made the request, and gets the answer as it comes."""
+
+    async def start(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    async def write(self, piece: bytes) -> None:
+        """Hand a piece over; once that is done, return before anything else happens."""
+
+    async def end(self) -> None: ...
+
+
+async def forward(answer: Forward, request: Request, asker: Asker) -> None:
     """Carry the request out, handing over status and headers first and then each piece as it comes.
 
     Raises ``UpstreamUnreachable`` if nothing was handed over yet. A stream that breaks later just ends, for the client
     as for the tap, as it would without anyone in between.
     """
-    import httpx2  # noqa: PLC0415 - only a recording needs an HTTP client
+    from roadtest.cassette import route  # noqa: PLC0415 - only a recording needs an HTTP client
 
     started = False
     try:
-        async with _client(_is_loopback(answer.base_url)).stream(
+        way = route.to(answer.base_url)
+        async with way.pool.stream(
             request.method,
-            answer.base_url.rstrip("/") + request.path + (f"?{request.query}" if request.query else ""),
-            headers=_onward(request.headers) | dict(answer.headers),
+            way.address + request.path + (f"?{request.query}" if request.query else ""),
+            headers=_encoded({**_onward(request.headers), **way.headers, **answer.headers}),
             content=request.body,
+            extensions=_TIMEOUTS,
         ) as response:
-            answer.tap.start(response.status_code, response.headers)
-            await start(response.status_code, _back(response.headers))
+            headers = _readable(response.headers)
+            answer.tap.start(response.status, headers)
+            await asker.start(response.status, _back(headers))
             started = True
-            async for piece in response.aiter_raw():
+            async for piece in response.aiter_stream():
+                # The asker need not wait for the tap. It cannot have asked again before the tap has heard this, either:
+                # nothing else of this loop runs between the two.
+                await asker.write(piece)
                 answer.tap.feed(piece)
-                await write(piece)
-        answer.tap.end()
-    except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
+            # Nor need it wait for the connection to be put back.
+            answer.tap.end()
+            await asker.end()
+    except route.FAILURES as problem:
         reason = f"{type(problem).__name__}: {problem}".rstrip(": ")
         answer.tap.end(reason)
         if not started:
             raise UpstreamUnreachable(f"{answer.base_url} could not be reached ({reason})") from problem
+        await asker.end()
     except BaseException as problem:
         answer.tap.end(f"the run ended first ({type(problem).__name__})")
         raise
@@ -80,18 +92,14 @@ def _back(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in _NOT_HANDED_BACK}
 
 
-@cache
-def _client(direct: bool) -> httpx2.AsyncClient:
-    """One for the server's loop, which lasts as long as the process. A proxy of the user's is for the outside only."""
-    import httpx2  # noqa: PLC0415
-
-    # How long an answer may take is for Claude Code to say; it hangs up when it has waited enough.
-    return httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=30.0), trust_env=not direct)
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _readable(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """By names in lower case; what comes several times is one list, as the standard has it."""
+    readable: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        readable[name] = f"{readable[name]}, {value}" if name in readable else value
+    return readable

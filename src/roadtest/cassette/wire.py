@@ -11,11 +11,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 Json: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 _LONE_SURROGATE = re.compile(
     rb"((?<!\\)(?:\\\\)*)"
@@ -24,6 +25,16 @@ _LONE_SURROGATE = re.compile(
 
 LANE_HEADER = "x-roadtest-lane"
 """Names the lane of a request that does not come from Claude Code, such as a judge's."""
+
+
+class Envelope(msgspec.Struct):
+    """A request's body, its conversation left closed: all but the end of it came with the requests before."""
+
+    messages: list[msgspec.Raw]
+    model: Any = ""
+    stream: Any = False
+    system: Any = None
+    tools: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +49,11 @@ class Request:
 
     @cached_property
     def payload(self) -> Json:
-        try:
-            return msgspec.json.decode(self.body, type=dict[str, Any])
-        except msgspec.DecodeError:
-            if b"\\u" not in self.body:
-                raise
-        # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
-        return msgspec.json.decode(_LONE_SURROGATE.sub(rb"\1\\ufffd", self.body), type=dict[str, Any])
+        return _decoded(self.body, dict[str, Any])
+
+    @cached_property
+    def envelope(self) -> Envelope:
+        return _decoded(self.body, Envelope)
 
     @property
     def agent_id(self) -> str | None:
@@ -68,7 +77,17 @@ class Request:
 
     @property
     def wants_stream(self) -> bool:
-        return bool(self.payload.get("stream"))
+        return bool(self.envelope.stream)
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError:
+        if b"\\u" not in body:
+            raise
+    # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
+    return msgspec.json.decode(_LONE_SURROGATE.sub(rb"\1\\ufffd", body), type=kind)
 
 
 @dataclass(frozen=True)
