@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,18 @@ hypothesis.settings.load_profile("roadtest")
 RunScript = Callable[..., Run]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _few_plugins() -> Iterator[None]:
+    """An inner session loads roadtest and xdist only; some of the plugins installed take a second to load."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        environment.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin,xdist.plugin,xdist.looponfail")
+        yield
+
+
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """An inner session loads roadtest and xdist only; some of the plugins installed take a second to load."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin,xdist.plugin,xdist.looponfail")
+    """An inner session finds none of the settings of the outer one."""
     for name in ("TEST_RUN_ID", "EVAL_LLM_JUDGE", *(f"ROADTEST_{option.name.upper()}" for option in OPTIONS)):
         if name != "ROADTEST_CLAUDE":
             monkeypatch.delenv(name, raising=False)
