@@ -24,12 +24,12 @@ def test_a_failure_shows_scorer_reason_difference_output_and_commands() -> None:
     """Everything needed to understand a failure stands in one section, the cause first."""
     assert text_of(FAILED).splitlines() == [
         f"✗ trajectory_match  0.00 < 0.80  {FAILED.low_scores[0].reason}",
-        "                expected               actual",
-        "  wrong args    Grep(pattern='FIXME')  Grep(pattern='TODO', path='/tmp/roadtest/w/src')",
+        "                  expected                 actual",
+        "  wrong args    1 Grep(pattern='FIXME')  1 Grep(pattern='TODO', path='/tmp/roadtest/w/src')",
         "                  pattern: expected 'FIXME'",
         "                           actual   'TODO'",
-        "  missing       Read()",
-        "  (extra)                              Bash(command='grep -rn FIXME .') [denied]",
+        "  missing       2 Read()",
+        "  (extra)                                2 Bash(command='grep -rn FIXME .') [denied]",
         "✓ never_calls       1.00  none of Write, Edit was called",
         "output",
         "  … 4 lines before",
@@ -88,11 +88,17 @@ def test_a_failure_without_difference_shows_the_calls() -> None:
     assert lines[2:4] == ["calls", "  Grep(pattern='TODO', path='/tmp/roadtest/w/src')"]
 
 
+def test_details_that_look_a_little_like_a_comparison_are_none() -> None:
+    """A scorer may keep rows and a mode of its own: its reason is shown, and no table is drawn."""
+    score = Score(0.1, "too few rows\nthe second is empty", {"mode": "csv", "rows": [[1], []]}, "mine")
+    assert "  the second is empty" in text_of(msgspec.structs.replace(FAILED, scores=[score])).splitlines()
+
+
 def test_a_difference_inside_a_combined_score_is_found() -> None:
     """The parts of a combined score keep their differences, and these are shown."""
     part = FAILED.low_scores[0]
     score = Score(0.3, "weighted", {"parts": [{"name": part.name, "details": part.details}]}, "combine")
-    assert "  missing       Read()" in text_of(msgspec.structs.replace(FAILED, scores=[score])).splitlines()
+    assert "  missing       2 Read()" in text_of(msgspec.structs.replace(FAILED, scores=[score])).splitlines()
 
 
 def test_color_is_only_for_terminals() -> None:

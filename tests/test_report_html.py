@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from roadtest.calls import ToolCall
 from roadtest.cli.view import view
 from roadtest.errors import UsageError
+from roadtest.matching import call, match
 from roadtest.record import RecordWriter
 from roadtest.report.export import export
 from roadtest.report.html import Node, render, tree
-from roadtest.results import Record, RecordHeader, from_json
+from roadtest.results import Record, RecordHeader, Score, from_json
 from tests.records import FAILED, FULL, PASSED, RUN_ID, a_call, a_record, a_result, a_run
 
 VOID = {"meta", "input", "br"}
@@ -94,6 +95,18 @@ def test_the_page_shows_what_the_terminal_shows(page: Page) -> None:
         "pytest 'evals/test_search.py::file search::find fixmes' --cassettes=rewrite",
     ):
         assert part in page.text
+
+
+def test_a_very_long_comparison_shows_its_fault() -> None:
+    """Of thousands of calls the page has those around the fault, and says how many more there are."""
+    made = [a_call("Read", file_path=f"/{number}") for number in range(3000)]
+    expected = [call(one.name, one.args) for one in made[:-1]]
+    found = match(made, [*expected, call("Read", file_path="/elsewhere")])
+    score = Score(0, found.summary, found.to_data(), "trajectory_match")
+    page = Page(render(a_record(a_result("long", "failed", scores=[score]))))
+    assert page.open == []
+    assert "… 2,997 as expected" in page.text
+    assert "'/elsewhere'" in page.text
 
 
 def test_the_page_asks_for_nothing(page: Page) -> None:

@@ -144,15 +144,17 @@ class Match:
     @property
     def summary(self) -> str:
         """One line: what was asked, what was found, and where the score comes from."""
-        from roadtest.matching.render import summary  # noqa: PLC0415 - data does not depend on its rendering
+        from roadtest.matching.data import outcome  # noqa: PLC0415 - a match does not depend on how it is shown
+        from roadtest.matching.render import summary  # noqa: PLC0415
 
-        return summary(self)
+        return summary(outcome(self))
 
     def render(self, *, width: int = 100, color: bool = False) -> str:
         """The comparison side by side, as text; with ``color`` for a terminal."""
-        from roadtest.matching.render import render  # noqa: PLC0415
+        from roadtest.matching.data import folded  # noqa: PLC0415
+        from roadtest.matching.render import MOST_FAULTS, render  # noqa: PLC0415
 
-        return render(self, width=width, color=color)
+        return render(folded(self, MOST_FAULTS), width=width, color=color)
 
     def to_data(self) -> dict[str, Any]:
         """The comparison as JSON values, for reports."""

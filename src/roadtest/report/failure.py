@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roadtest.report.difference import difference_lines, differences
+from roadtest.matching.render import table_lines
+from roadtest.report.difference import differences
 from roadtest.report.text import MARKS, Style, command, in_workspace, indent, last_lines, paragraph
 from roadtest.results import CaseResult, Run, Score
 
@@ -56,7 +57,7 @@ def _score(score: Score, threshold: float, width: int, style: Style) -> Iterator
     found = list(differences(score)) if low else []
     if found:
         for difference in found:
-            yield from indent(difference_lines(difference, Style(style.color, style.width - 2)))
+            yield from indent(table_lines(difference, width=style.width - 2, color=style.color))
     elif low:
         yield from indent(rest)
 

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from roadtest.calls import ToolCall
+from roadtest.matching.folding import told
+from roadtest.matching.render import LABELS
+from roadtest.matching.result import FAULTS
 from roadtest.plain import to_plain
-from roadtest.report.difference import FAULTS, LABELS, differences
+from roadtest.report.difference import differences
 from roadtest.report.failure import commands
 from roadtest.report.groups import CaseGroup, contrasts, suites_of
 from roadtest.report.text import MARKS, gain, in_workspace, money, number, percent, seconds
@@ -100,6 +103,7 @@ def _environment() -> Environment:
         "LABELS": LABELS,
         "FAULTS": FAULTS,
         "tree": tree,
+        "told": told,
         "differences": lambda score: list(differences(score)),
         "commands": commands,
         "facts": _facts,

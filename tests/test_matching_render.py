@@ -1,15 +1,15 @@
-"""The side-by-side difference, drawn from the data in the record."""
+"""The side-by-side table, drawn from the data of a match, at once or from a record."""
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roadtest.calls import ToolCall
 from roadtest.matching import call, match
-from roadtest.report.difference import difference_lines
-from roadtest.report.text import Style
-from tests.records import a_call
+from roadtest.matching.render import render, table_lines
+from tests.calls_made import made as a_call
 
 tools = st.sampled_from(["Read", "Grep", "Glob", "Bash"])
 modes = st.sampled_from(["strict", "in_order", "unordered", "subset", "superset"])
@@ -18,17 +18,53 @@ modes = st.sampled_from(["strict", "in_order", "unordered", "subset", "superset"
 def lines_of(
     made: list[ToolCall], expected: list[object], mode: str = "strict", width: int = 90
 ) -> list[str]:
-    return difference_lines(match(made, expected, mode=mode).to_data(), Style(width=width))
+    return list(table_lines(match(made, expected, mode=mode).to_data(), width=width, color=False))
 
 
 @given(st.lists(tools, max_size=8), st.lists(tools, max_size=8), modes, st.integers(20, 200))
 def test_every_fault_is_labelled(made: list[str], expected: list[str], mode: str, width: int) -> None:
     """As many lines bear a fault's label as the match counts faults, at any width."""
     found = match([ToolCall(name=name) for name in made], expected, mode=mode)
-    lines = difference_lines(found.to_data(), Style(width=width))
+    lines = list(table_lines(found.to_data(), width=width, color=False))
     labels = {"missing": "missing ", "unexpected": "unexpected ", "out_of_order": "out of order "}
     for kind, label in labels.items():
         assert sum(line.startswith(label) for line in lines) == found.counts()[kind]  # type: ignore[index]
+
+
+@given(
+    st.lists(st.builds(a_call, tools, n=st.integers(2, 4)), max_size=30),
+    st.lists(st.builds(lambda tool, n: call(tool, n=n), tools, st.integers(2, 4)), max_size=30),
+    modes,
+    st.integers(20, 200),
+    st.booleans(),
+)
+def test_a_record_shows_what_the_match_shows(
+    made: list[ToolCall], expected: list[object], mode: str, width: int, color: bool
+) -> None:
+    """What is drawn from the data, once it was written as JSON and read back, is what the match prints itself."""
+    found = match(made, expected, mode=mode)
+    data = msgspec.json.decode(msgspec.json.encode(found.to_data()))
+    assert render(data, width=width, color=color) == found.render(width=width, color=color)
+
+
+def test_the_record_of_a_very_long_comparison_keeps_its_faults() -> None:
+    """Of more rows than a record keeps, those around a fault are kept wherever they are."""
+    made = [a_call("Read", file_path=f"/{number}") for number in range(5000)]
+    expected = [call(one.name, one.args) for one in made]
+    expected[4000] = call("Read", file_path="/elsewhere")
+    found = match(made, expected)
+    data = found.to_data()
+    assert [row["kind"] for row in data["rows"]] == [
+        "left_out",
+        "match",
+        "match",
+        "wrong_args",
+        "match",
+        "match",
+        "left_out",
+    ]
+    assert (data["rows"][0]["matches"], data["rows"][-1]["matches"]) == (3998, 997)
+    assert render(data) == str(found)
 
 
 def test_long_agreement_is_counted_not_shown() -> None:
@@ -38,7 +74,7 @@ def test_long_agreement_is_counted_not_shown() -> None:
     lines = lines_of([a_call("Bash", command="ls"), *made], [*expected, call("Write")])
     assert any(line.startswith("unexpected") for line in lines)
     assert any(line.startswith("missing") for line in lines)
-    assert "              … 46 more" in lines
+    assert "              … 46 as expected" in lines
     assert len(lines) == 8
 
 
