@@ -93,7 +93,7 @@ def _in_session(setup: Setup) -> list[Figure]:
     calls = 2 if setup.quick else 32
     (setup.folder / "read.txt").write_text("x = 1\n" * 100)
     reads = [[bare.call("Read", number, file_path=str(setup.folder / "read.txt"))] for number in range(calls)]
-    receiver = Receiver(setup.folder / "posted", {})
+    receiver = Receiver(setup.folder / "posted", {}, setup.folder / "spool")
     with (
         bare.canned_model([*reads, [bare.say("Done.")]], setup.folder) as model,
         shared().mount(ScriptSession(Script(say("")), {}), receiver) as mount,

@@ -358,7 +358,7 @@ def test_installed_hooks_and_the_plugin_capture_alike(
         for change in install(project / ".claude" / "settings.json"):
             change.apply()
     project.mkdir(exist_ok=True)
-    monkeypatch.setattr("roadtest.capture.hook_settings", lambda **_: {"hooks": {}})
+    monkeypatch.setattr("roadtest.capture.posting_settings", lambda *_: {"hooks": {}})
     model = script.Script(
         [script.call("Bash", command="echo one"), script.call("NoSuchTool")],
         script.call("Bash", command="exit 4"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roadtest import Workspace, script
-from roadtest.capture import Receiver, hook_settings, may_post, read
+from roadtest.capture import Receiver, hook_settings, may_post, posting_settings, read
 from tests.conftest import RunScript
 
 PRE = {
@@ -23,7 +24,7 @@ URL = "http://127.0.0.1:1/run/hook-events"
 
 def test_an_event_becomes_a_line(tmp_path: Path) -> None:
     """A posted event is kept as the hook script would keep it, in a folder that is made when it is needed."""
-    receiver = Receiver(tmp_path / "out" / "case", {})
+    receiver = Receiver(tmp_path / "out" / "case", {}, tmp_path / "spool")
     receiver(json.dumps(PRE).encode())
     receiver(json.dumps({**PRE, "hook_event_name": "PostToolUse", "tool_response": "x"}).encode())
     receiver(json.dumps({"hook_event_name": "Stop", "session_id": "s"}).encode())
@@ -38,7 +39,7 @@ def test_an_event_becomes_a_line(tmp_path: Path) -> None:
 
 def test_what_cannot_be_kept_is_remembered(tmp_path: Path) -> None:
     """An event that is no JSON, or that cannot be written, is a problem of the run and not an exception."""
-    receiver = Receiver(tmp_path / "case", {})
+    receiver = Receiver(tmp_path / "case", {}, tmp_path / "spool")
     receiver(b"{")
     (tmp_path / "case").write_text("in the way")
     receiver(json.dumps(PRE).encode())
@@ -47,15 +48,58 @@ def test_what_cannot_be_kept_is_remembered(tmp_path: Path) -> None:
 
 def test_long_outputs_are_shortened(tmp_path: Path) -> None:
     """The limit of the run's environment holds for posted events."""
-    receiver = Receiver(tmp_path, {"ROADTEST_MAX_OUTPUT_BYTES": "100"})
+    receiver = Receiver(tmp_path, {"ROADTEST_MAX_OUTPUT_BYTES": "100"}, tmp_path / "spool")
     receiver(json.dumps({**PRE, "hook_event_name": "PostToolUse", "tool_response": "x" * 1000}).encode())
     (line,) = (tmp_path / "tool-calls.jsonl").read_text().splitlines()
     assert json.loads(line)["tool_output_truncated"]["bytes"] == 1002
 
 
-def test_what_can_be_posted_is() -> None:
+def test_an_event_in_the_spool_comes_first(tmp_path: Path) -> None:
+    """What a command left is taken in before the next posted event, with the time at which it was left."""
+    receiver = Receiver(tmp_path / "case", {}, tmp_path / "spool")
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/w"}
+    left = tmp_path / "spool" / "17"
+    left.write_text(json.dumps(start))
+    os.utime(left, (1_700_000_000, 1_700_000_000))
+    receiver(json.dumps({"hook_event_name": "Stop", "session_id": "s"}).encode())
+    receiver.close()
+    first, second = (tmp_path / "case" / "lifecycle.jsonl").read_text().splitlines()
+    assert json.loads(first) == {
+        "timestamp": "2023-11-14T22:13:20.000Z",
+        "event": "SessionStart",
+        "session_id": "s",
+        "cwd": "/w",
+    }
+    assert json.loads(second)["event"] == "Stop"
+    assert not receiver.problems
+
+
+def test_an_event_in_the_spool_may_still_be_written(tmp_path: Path) -> None:
+    """Half an event is left alone until it is whole; one that never becomes so is a problem of the run."""
+    receiver = Receiver(tmp_path / "case", {}, tmp_path / "spool")
+    (tmp_path / "spool" / "17").write_text('{"hook_event_name": "Sess')
+    (tmp_path / "spool" / "18").write_text('{"hook_event_name": "Sess')
+    receiver(json.dumps({"hook_event_name": "Stop", "session_id": "s"}).encode())
+    assert not receiver.problems
+    (tmp_path / "spool" / "17").write_text('{"hook_event_name": "SessionStart", "session_id": "s"}')
+    receiver.close()
+    assert [event.event for event in read(tmp_path / "case").lifecycle] == ["Stop", "SessionStart"]
+    assert receiver.problems == ["the capture hook failed: 18 in its spool is not whole"]
+
+
+def test_an_agent_may_remove_the_spool(tmp_path: Path) -> None:
+    """The spool is in the agent's home, which is the agent's to clear; events that are posted do not need it."""
+    receiver = Receiver(tmp_path / "case", {}, tmp_path / "spool")
+    (tmp_path / "spool").rmdir()
+    receiver(json.dumps(PRE).encode())
+    receiver.close()
+    assert len(read(tmp_path / "case").events) == 1
+    assert not receiver.problems
+
+
+def test_what_can_be_posted_is(tmp_path: Path) -> None:
     """Every event is posted but the start of a session, for which Claude Code only runs commands."""
-    hooks = hook_settings(post_to=URL)["hooks"]
+    hooks = posting_settings(URL, tmp_path)["hooks"]
     kinds = {event: groups[0]["hooks"][0]["type"] for event, groups in hooks.items()}
     assert {event for event, kind in kinds.items() if kind == "command"} == {"SessionStart"}
     assert hooks.keys() == hook_settings()["hooks"].keys()

@@ -112,6 +112,7 @@ class Conversation:
                 on_line=stream.feed,
                 cancel=self._place.cancel,
             )
+        self._receiver.close()
         captured = capture.read(self._place.capture_folder, since=before)
         run = self._read_back(stream, captured, finished, monotonic() - started)
         self._runs.append(run)
@@ -170,8 +171,10 @@ class Conversation:
     def _serve(self, prompt: str) -> None:
         session = model_side(self._task, self._place, self._world, prompt, self._session_id)
         self._served = FaultySession(session, self._task.faults)
-        receiver = self._receiver = capture.Receiver(self._place.capture_folder, self._world.environment())
-        self._mount = self._stack.enter_context(shared().mount(self._served, receiver))
+        self._receiver = capture.Receiver(
+            self._place.capture_folder, self._world.environment(), self._world.home / "roadtest-events"
+        )
+        self._mount = self._stack.enter_context(shared().mount(self._served, self._receiver))
         if isinstance(session, cassette.CassetteSession):
             self._cassette = session
             self._stack.enter_context(answering(Endpoint(self._mount.base_url)))
@@ -193,8 +196,9 @@ class Conversation:
         may_post = self._task.settings != "user" and capture.may_post(
             self._world.path, self._task.extra_settings
         )
-        post_to = self._mount.event_url if may_post else None
-        return capture.hook_settings(compile_in=self._world.home, post_to=post_to)
+        if may_post:
+            return capture.posting_settings(self._mount.event_url, self._receiver.spool)
+        return capture.hook_settings(compile_in=self._world.home)
 
     @contextmanager
     def _confined(self, argv: list[str]) -> Iterator[list[str]]:

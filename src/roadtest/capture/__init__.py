@@ -3,7 +3,7 @@
 from roadtest.capture.reader import Captured, Mark, get_tool_calls, read
 from roadtest.capture.receiver import Receiver
 from roadtest.capture.reconcile import Reconciled, reconcile
-from roadtest.capture.settings import hook_settings, may_post
+from roadtest.capture.settings import hook_settings, may_post, posting_settings
 
 __all__ = [
     "Captured",
@@ -13,6 +13,7 @@ __all__ = [
     "get_tool_calls",
     "hook_settings",
     "may_post",
+    "posting_settings",
     "read",
     "reconcile",
 ]

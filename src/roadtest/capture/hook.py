@@ -173,8 +173,8 @@ def write_all(file: int, data: bytes) -> None:
 # What
 
 
-def to_line(payload: object, limit: int) -> "tuple[str, bytes]":
-    """The file that keeps this event, and its line."""
+def to_line(payload: object, limit: int, moment: "int | None" = None) -> "tuple[str, bytes]":
+    """The file that keeps this event, and its line; ``moment`` is when it happened, if not now (``time_ns``)."""
     if not isinstance(payload, dict):
         raise Refused("the event is not a JSON object")
     event = payload.pop("hook_event_name", "")
@@ -182,8 +182,8 @@ def to_line(payload: object, limit: int) -> "tuple[str, bytes]":
     if not well_formed(payload):
         phase, payload = None, {"payload": payload}
     if phase is None or any(name not in payload for name in REQUIRED):
-        return "lifecycle.jsonl", encode(lifecycle(event, payload)) + b"\n"
-    record = tool_event(phase, payload)
+        return "lifecycle.jsonl", encode(lifecycle(event, payload, moment)) + b"\n"
+    record = tool_event(phase, payload, moment)
     line = encode(record)
     if len(line) > limit and "tool_output" in record:
         line = encode(with_short_output(record, limit))
@@ -197,8 +197,8 @@ def well_formed(payload: "dict[str, Any]") -> bool:
     return known and isinstance(duration, (int, float)) and not isinstance(duration, bool)
 
 
-def tool_event(phase: str, payload: "dict[str, Any]") -> "dict[str, Any]":
-    record: dict[str, Any] = {"timestamp": timestamp(), "phase": phase}
+def tool_event(phase: str, payload: "dict[str, Any]", moment: "int | None") -> "dict[str, Any]":
+    record: dict[str, Any] = {"timestamp": timestamp(moment), "phase": phase}
     record.update((name, payload.pop(name)) for name in FIELDS if name in payload)
     if "tool_response" in payload:
         record["tool_output"] = payload.pop("tool_response")
@@ -207,8 +207,9 @@ def tool_event(phase: str, payload: "dict[str, Any]") -> "dict[str, Any]":
     return with_rest(record, payload)
 
 
-def lifecycle(event: object, payload: "dict[str, Any]") -> "dict[str, Any]":
-    record = {"timestamp": timestamp(), "event": event if isinstance(event, str) else encode(event).decode()}
+def lifecycle(event: object, payload: "dict[str, Any]", moment: "int | None") -> "dict[str, Any]":
+    name = event if isinstance(event, str) else encode(event).decode()
+    record = {"timestamp": timestamp(moment), "event": name}
     if event == "PostToolBatch" and isinstance(payload.get("tool_calls"), list):
         payload["tool_calls"] = [brief(call) for call in payload["tool_calls"]]
     return with_rest(record, payload)
@@ -244,9 +245,9 @@ def exit_code(record: "dict[str, Any]") -> "int | None":
     return 1 if output.get("returnCodeInterpretation") else 0
 
 
-def timestamp() -> str:
-    now = time.time_ns() // 1_000_000
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1000)) + f".{now % 1000:03d}Z"
+def timestamp(moment: "int | None" = None) -> str:
+    then = (time.time_ns() if moment is None else moment) // 1_000_000
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(then // 1000)) + f".{then % 1000:03d}Z"
 
 
 # Large values

@@ -7,29 +7,61 @@ instead, and where roadtest runs it there is a server to post them to.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from roadtest.capture import hook
 
 
 class Receiver:
-    """Call it with the body of each event; all calls come from one thread."""
+    """Call it with the body of each event that is posted; all calls come from one thread.
 
-    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+    Claude Code posts all events but a few, for which it only runs a command: that one leaves the event as a file in the spool.
+    """
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], spool: Path) -> None:
         self._folder = folder
         self._limit = hook.limit({os.fsencode(name): os.fsencode(value) for name, value in environ.items()})
+        self.spool = spool
         self.problems: list[str] = []
         """Events that could not be kept, and why."""
+        spool.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, data: bytes) -> None:
+        self._empty_spool()
+        with self._noting_problems():
+            self._keep(hook.decode(data))
+
+    def close(self) -> None:
+        """Take in what is left; nobody writes any more, so an event that is not whole will not become so."""
+        self._empty_spool()
+        self.problems += [
+            f"the capture hook failed: {left.name} in its spool is not whole" for left in self._left()
+        ]
+
+    def _empty_spool(self) -> None:
+        for left in self._left():
+            with suppress(hook.Refused):  # it is still being written
+                payload, moment = hook.decode(left.read_bytes()), left.stat().st_mtime_ns
+                left.unlink()
+                with self._noting_problems():
+                    self._keep(payload, moment)
+
+    def _left(self) -> list[Path]:
+        return sorted(self.spool.glob("*"))
+
+    @contextmanager
+    def _noting_problems(self) -> Iterator[None]:
+        """Nothing may reach the agent: the run says at its end what went wrong."""
         try:
-            self._append(*hook.to_line(hook.decode(data), self._limit))
-        except Exception as problem:  # noqa: BLE001 - nothing may reach the agent, and the run says so at its end
+            yield
+        except Exception as problem:  # noqa: BLE001
             reason = " ".join(f"{type(problem).__name__}: {problem}".split())
             self.problems.append(f"the capture hook failed: {reason}")
 
-    def _append(self, name: str, line: bytes) -> None:
+    def _keep(self, payload: object, moment: int | None = None) -> None:
+        name, line = hook.to_line(payload, self._limit, moment)
         self._folder.mkdir(parents=True, exist_ok=True)
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

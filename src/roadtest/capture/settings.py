@@ -32,22 +32,25 @@ BEFORE_HTTP = frozenset({"SessionStart"})
 HTTP_LIMIT = "allowedHttpHookUrls"
 
 
-def hook_settings(
-    *, python: str | None = None, compile_in: Path | None = None, post_to: str | None = None
-) -> dict[str, Any]:
-    """The settings that a run passes with ``--settings``: this installation's hook, by absolute path.
+def hook_settings(*, python: str | None = None, compile_in: Path | None = None) -> dict[str, Any]:
+    """Settings that run this installation's hook, by absolute path, on every event.
 
     The hook starts faster from bytecode. Python keeps none of a script that is run, so a folder can be given for it;
-    it fits the interpreter that runs roadtest and no other. Events that can be posted go to ``post_to`` instead, where
-    there is a server that takes them.
+    it fits the interpreter that runs roadtest and no other.
     """
     script = Path(hook.__file__)
     if compile_in and python is None:
         script = compile_in / "roadtest-hook.pyc"
         script.write_bytes(_bytecode())
     interpreter = python or str(Path(sys.executable).resolve())
-    hooks = groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))
-    return {"hooks": hooks if post_to is None else hooks | _posted(post_to)}
+    return {"hooks": groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))}
+
+
+def posting_settings(url: str, spool: Path) -> dict[str, Any]:
+    """Settings that post every event to ``url``, for a ``Receiver``; what cannot be posted is left in its spool."""
+    leave = {"type": "command", "command": f"cat > {shlex.quote(str(spool))}/$$ || exit 0"}
+    posted, left = _on_every_event({"type": "http", "url": url}), _on_every_event(leave)
+    return {"hooks": posted | {event: left[event] for event in BEFORE_HTTP}}
 
 
 @cache
@@ -62,11 +65,6 @@ def may_post(workspace: Path, settings: Mapping[str, Any]) -> bool:
     files = (workspace / ".claude" / name for name in ("settings.json", "settings.local.json"))
     limited = any(HTTP_LIMIT.encode() in file.read_bytes() for file in files if file.is_file())
     return HTTP_LIMIT not in settings and not limited
-
-
-def _posted(url: str) -> dict[str, list[dict[str, Any]]]:
-    posted = _on_every_event({"type": "http", "url": url})
-    return {event: handlers for event, handlers in posted.items() if event not in BEFORE_HTTP}
 
 
 def command(script: str, *, python: str = "python3") -> str:
