@@ -39,6 +39,10 @@ class Rounds:
     def of(cls, took: Samples[Took], what: Literal["wall", "cpu"]) -> Rounds:
         return cls({name: [getattr(one, what) for one in samples] for name, samples in took.items()})
 
+    def pick(self, names: Mapping[str, str]) -> Rounds:
+        """The samples of some contenders, each under a name for the table."""
+        return Rounds({shown: self.samples[name] for shown, name in names.items()})
+
     def minus(self, baseline: str, share: int = 1) -> Rounds:
         """What each other contender adds to the baseline, a ``share``-th of it."""
         floor = self.samples[baseline]

@@ -17,7 +17,7 @@ from roadtest.capture import hook
 class Receiver:
     """Call it with the body of each event that is posted; all calls come from one thread.
 
-    Claude Code posts all events but a few, for which it only runs a command: that one leaves the event as a file in the spool.
+    For a few events Claude Code only runs a command, and that leaves the event as a file in the spool.
     """
 
     def __init__(self, folder: Path, environ: Mapping[str, str], spool: Path) -> None:
