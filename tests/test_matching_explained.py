@@ -174,7 +174,7 @@ def test_pytest_shows_the_whole_explanation(pytester: pytest.Pytester) -> None:
         [
             "E*assert <Match: superset match failed: 1 with wrong arguments, 0 of 1 expected calls match, score 0.00>",
             "*expected calls and those made*",
-            "wrong args     1 Grep(pattern='TODO')   1 Grep(pattern='FIXME')",
+            "wrong args    1 Grep(pattern='TODO')  1 Grep(pattern='FIXME')",
             "*pattern: expected 'TODO'",
             "E*strict match failed: 9 unexpected, 1 with wrong arguments, 0 of 10 calls match, score 0.00",
             "*expected calls and those made*",
