@@ -59,6 +59,8 @@ class Continuations:
 
     def deliver(self, notices: Sequence[Notice]) -> list[Notice]:
         """Count the notices of a request; gives those that are new, which those of a retry are not."""
+        if not notices:
+            return []
         new = [notice for notice in notices if (notice.tool_use_id, notice.text) not in self._seen]
         self._seen |= {(notice.tool_use_id, notice.text) for notice in new}
         self._delivered += self._tape.counted(new)

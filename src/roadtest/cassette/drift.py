@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from roadtest.cassette.canonical import result_text, texts
 from roadtest.cassette.records import Exchange, Harness, News, Notice, Result
 from roadtest.cassette.tape import Tape
 from roadtest.cassette.volatile import Pair, Volatile, where_they_differ
+from roadtest.cassette.wire import Json
 
 _LONGEST_DIFF = 40
 _LONGEST_LINE = 300
@@ -59,7 +60,7 @@ def compare_results(
     rest = list(live)
     for result in recorded:
         fitting = [other for other in rest if tape.twin(other.tool_use_id) == tape.twin(result.tool_use_id)]
-        call = _call(tape, result.tool_use_id)
+        call = tape.call(result.tool_use_id)
         name = call["name"] if call else ""
         allowed = volatile.only_own() if name in _SHOWS_FILES and not same_files else volatile
         found = _best(result, fitting, allowed, ordered=name not in _UNORDERED)
@@ -110,15 +111,7 @@ def _lines(result: Result, *, ordered: bool) -> str:
     return text if ordered else "\n".join(sorted(text.splitlines()))
 
 
-def _call(tape: Tape, tool_use_id: str) -> dict[str, Any] | None:
-    """The recorded call that a result belongs to."""
-    for exchange in tape.exchanges.values():
-        if call := exchange.tool_uses.get(tool_use_id):
-            return call
-    return None
-
-
-def _difference(call: dict[str, Any] | None, recorded: Result, live: Result) -> str:
+def _difference(call: Json | None, recorded: Result, live: Result) -> str:
     name = describe_call(call["name"], call["input"]) if call else recorded.tool_use_id
     return f"{name} gave another result than when it was recorded:\n{diff(result_text(recorded), result_text(live))}"
 

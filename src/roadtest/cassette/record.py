@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -156,13 +157,15 @@ class RecordSession:
 
     def _stored(self, kept: Sequence[_Take]) -> Iterator[Exchange]:
         """The exchanges as they go to disk, numbered without gaps."""
-        numbers = {take.number: number for number, take in enumerate(kept, 1)}
+        asked = [take.number for take in kept]
+        numbers = {number: new for new, number in enumerate(asked, 1)}
         finished = sorted(take.response.rank or 0 for take in kept if take.response)
+        ranks = {rank: new for new, rank in enumerate(finished, 1)}
         for take in kept:
             assert take.response is not None  # noqa: S101 - that is why it is kept
             number = numbers[take.number]
-            after = max(new for old, new in numbers.items() if old <= (take.response.after or take.number))
-            rank = finished.index(take.response.rank or 0) + 1
+            after = bisect_right(asked, take.response.after or take.number)
+            rank = ranks[take.response.rank or 0]
             request = msgspec.structs.replace(
                 take.request, continues=numbers.get(take.request.continues or 0)
             )

@@ -7,7 +7,9 @@ it is safe. Should the live run take another way and never ask, the wait ends by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Container, Mapping
+from itertools import takewhile
 
 from roadtest.cassette.records import Exchange
 from roadtest.cassette.tape import Tape
@@ -26,11 +28,14 @@ class Steering:
         self._answered: set[int] = set()
         self._quiet_since = clock()
         # Scorers and side calls come when they come, or not at all.
-        self._steered = {
-            exchange.number: exchange
+        steered = [
+            exchange
             for exchange in tape.exchanges.values()
             if tape.is_agent(exchange.request.lane) and not exchange.request.aside
-        }
+        ]
+        self._steered = {exchange.number for exchange in steered}
+        self._to_ask = _Queue({exchange.number: exchange.number for exchange in steered}, self._asked)
+        self._to_answer = _Queue({exchange.number: _rank(exchange) for exchange in steered}, self._answered)
 
     def asked(self, exchange: Exchange) -> None:
         self._asked.add(exchange.number)
@@ -50,13 +55,7 @@ class Steering:
         if exchange.number not in self._steered:
             return 0.0
         last = exchange.response.after or exchange.number
-        rank = _rank(exchange)
-        awaited = [
-            other.number
-            for other in self._steered.values()
-            if (other.number <= last and other.number not in self._asked)
-            or (_rank(other) < rank and other.number not in self._answered)
-        ]
+        awaited = [*self._to_ask.up_to(last), *self._to_answer.up_to(_rank(exchange) - 1)]
         if not awaited:
             return 0.0
         patience = LONG_PATIENCE if any(map(self._is_coming, awaited)) else PATIENCE
@@ -67,6 +66,21 @@ class Steering:
         request = self._tape.exchanges[number].request
         before = self._tape.spawning(request.lane) if request.continues is None else request.continues
         return before in self._answered and bool(self._tape.exchanges[before].tool_uses)
+
+
+class _Queue:
+    """Numbers of exchanges by place, to be found from the first that is not done: a long recording is mostly done."""
+
+    def __init__(self, places: Mapping[int, int], done: Container[int]) -> None:
+        self._left = deque(sorted((place, number) for number, place in places.items()))
+        self._done = done
+
+    def up_to(self, last: int) -> list[int]:
+        """Those at this place or before that are not done."""
+        while self._left and self._left[0][1] in self._done:
+            self._left.popleft()
+        near = takewhile(lambda item: item[0] <= last, self._left)
+        return [number for _, number in near if number not in self._done]
 
 
 def _rank(exchange: Exchange) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from roadtest.calls import SPAWNING_TOOLS
 from roadtest.cassette.lanes import MAIN
 from roadtest.cassette.records import Cassette, Exchange, Notice
+from roadtest.cassette.wire import Json
 
 
 class Tape:
@@ -16,12 +17,13 @@ class Tape:
         self.exchanges = {exchange.number: exchange for exchange in cassette.exchanges}
         self._following: dict[tuple[str, int | None], list[Exchange]] = {}
         self._twins: dict[str, str] = {}
+        self._calls: dict[str, tuple[int, Json]] = {}
         self.notices: dict[str, list[Notice]] = {}
         """Recorded completion notices by the call that they are about."""
         for exchange in cassette.exchanges:
             key = (exchange.request.lane, exchange.request.continues)
             self._following.setdefault(key, []).append(exchange)
-            self._index_twins(exchange)
+            self._index_calls(exchange)
         for exchange in cassette.exchanges:
             for notice in exchange.request.new.notices:
                 self.notices.setdefault(self.twin(notice.tool_use_id), []).append(notice)
@@ -47,7 +49,11 @@ class Tape:
     def spawning(self, lane: str) -> int | None:
         """The number of the answer whose call spawned this lane, where the recording tells."""
         spawned_by = self.metadata.lanes[lane].spawned_by if lane in self.metadata.lanes else ""
-        return next((number for number, one in self.exchanges.items() if spawned_by in one.tool_uses), None)
+        return self._calls[spawned_by][0] if spawned_by in self._calls else None
+
+    def call(self, tool_use_id: str) -> Json | None:
+        """The recorded call that a result belongs to."""
+        return self._calls[tool_use_id][1] if tool_use_id in self._calls else None
 
     def twin(self, tool_use_id: str) -> str:
         """One id for all calls of the same answer that spawn the same agent with the same prompt.
@@ -59,9 +65,10 @@ class Tape:
     def counted(self, notices: Iterable[Notice]) -> Counter[str]:
         return Counter(self.twin(notice.tool_use_id) for notice in notices)
 
-    def _index_twins(self, exchange: Exchange) -> None:
+    def _index_calls(self, exchange: Exchange) -> None:
         firsts: dict[tuple[str, str], str] = {}
         for tool_use_id, call in exchange.tool_uses.items():
+            self._calls.setdefault(tool_use_id, (exchange.number, call))
             if call["name"] in SPAWNING_TOOLS:
                 begins = str(call["input"].get("subagent_type")), str(call["input"].get("prompt"))
                 self._twins[tool_use_id] = firsts.setdefault(begins, tool_use_id)
