@@ -27,6 +27,7 @@ def python(code: str, *flags: str) -> str:
 
 IMPORT_EACH = """
 import importlib, os, sys, traceback
+import asyncio, click, msgspec, pytest, uvicorn  # what takes long and is not ours, once for all of them
 for module in sys.argv[1:]:
     child = os.fork()  # a process of its own for each, without starting Python each time
     if not child:
