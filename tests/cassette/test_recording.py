@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from roadtest import script, testing
+from roadtest import call, script, scorers, testing
 from roadtest.cassette import Mode
 from roadtest.cassette.asking import ask_model
 from roadtest.claude_code import ClaudeCode
@@ -21,6 +21,7 @@ from roadtest.place import Place
 from roadtest.results import Run
 from roadtest.runner import converse, run_once
 from roadtest.script import Script
+from tests.scoring import score
 
 GENERAL = "general-purpose"
 Record = Callable[..., Run]
@@ -86,7 +87,7 @@ def valid(run: Run) -> Run:
 
 
 def test_replays_agree(record: Record, replay: Record) -> None:
-    """A recorded run replays in other workspaces with the same calls, on live paths, and the same last words."""
+    """A recorded run replays in other workspaces: the same calls, on live paths, the same last words, the same scores."""
     recorded = record(
         Script(
             script.call("Bash", command="echo hello > {{workspace}}/a.txt; ls -la; date; pwd"),
@@ -100,6 +101,7 @@ def test_replays_agree(record: Record, replay: Record) -> None:
         )
     )
     assert recorded.played == "recorded"
+    assert {value for value, _ in scores(recorded)} >= {0.0, 1.0}
     for _ in range(4):
         again = valid(replay())
         assert again.played == "replayed"
@@ -107,7 +109,22 @@ def test_replays_agree(record: Record, replay: Record) -> None:
         assert again.trajectory[1].args["file_path"] == f"{again.workspace}/a.txt"
         assert again.output == f"It says hello in {again.workspace}."
         assert again.workspace != recorded.workspace
+        assert scores(again) == scores(recorded)
         assert not again.drift
+
+
+def scores(run: Run) -> list[tuple[float, str]]:
+    """Of some scorers that are content with the run and some that are not, without what is the run's own."""
+    expected = [call("Bash"), call("Read", file_path={"$path": "a.txt"}), call("Agent"), call("Bash")]
+    asked = [
+        scorers.trajectory_match(mode="strict"),
+        scorers.trajectory_match(mode="subset", expected=["Read"], partial=True),
+        scorers.never_calls("Bash"),
+        scorers.output_contains("hello"),
+        scorers.max_calls(3),
+    ]
+    found = [score(scorer, run=run, expected=expected) for scorer in asked]
+    return [(one.value, one.reason.replace(str(run.workspace), "")) for one in found]
 
 
 def test_values_copied_from_a_result_are_live(record: Record, replay: Record) -> None:
