@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from roadtest import call, script, scorers, testing
+from roadtest import call, scorers, script, testing
 from roadtest.cassette import Mode
 from roadtest.cassette.asking import ask_model
 from roadtest.claude_code import ClaudeCode
@@ -124,7 +124,7 @@ def scores(run: Run) -> list[tuple[float, str]]:
         scorers.max_calls(3),
     ]
     found = [score(scorer, run=run, expected=expected) for scorer in asked]
-    return [(one.value, one.reason.replace(str(run.workspace), "")) for one in found]
+    return [(one.value, one.reason.replace(str(run.workspace), "").partition("\n")[0]) for one in found]
 
 
 def test_values_copied_from_a_result_are_live(record: Record, replay: Record) -> None:
