@@ -28,6 +28,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("roadtest")
 
 RunScript = Callable[..., Run]
+PATIENCE = (5.0, 60.0)
+"""Timeouts for a run that is to be ended in the middle: the long one for a machine that is too busy to get there before."""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from filelock import FileLock
 
 from roadtest import script, testing
 from roadtest.cassette import files
@@ -264,10 +265,17 @@ def run_pytest(project: Path, *arguments: str, **variables: str) -> subprocess.C
 
 
 @pytest.fixture(scope="session")
-def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose suite and test were recorded on the real Claude Code."""
-    project = tmp_path_factory.mktemp("recorded")
-    (project / "template").mkdir()
+def recorded_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A project whose suite and test were recorded on the real Claude Code, once for all workers of xdist."""
+    if worker_id == "master":
+        return record_project(tmp_path_factory.mktemp("recorded"))
+    project = tmp_path_factory.getbasetemp().parent / "recorded"
+    with FileLock(f"{project}.lock"):
+        return project if project.exists() else record_project(project)
+
+
+def record_project(project: Path) -> Path:
+    (project / "template").mkdir(parents=True)
     (project / "template/CLAUDE.md").write_text("Be polite.\n")
     (project / "pytest.ini").write_text("[pytest]\n")
     (project / "test_greeting.py").write_text(PROJECT.format(options=""))
