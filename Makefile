@@ -30,7 +30,7 @@ demo: .venv/.demo ## run the example evals on the real Claude Code, replayed: no
 	@$(BIN)/roadtest demo
 
 test: .venv/.dev ## run the whole test suite
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 check: lint types imports docs ## everything CI checks besides the tests
 

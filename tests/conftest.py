@@ -21,9 +21,9 @@ pytest_plugins = ["pytester"]
 for module in ("agent", "evals.datasets", "plugin.outcomes", "plugin.scheduling"):
     import_module(f"roadtest.{module}")
 
-# How long an example takes says more about the machine than about the code.
+# How long an example takes says more about the machine than about the code; workers share no database of failures.
 hypothesis.settings.register_profile(
-    "roadtest", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "roadtest", deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("roadtest")
 

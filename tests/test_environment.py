@@ -163,9 +163,11 @@ def test_memories_above_the_workspace_are_shut_out(tmp_path: Path) -> None:
 
 
 JSON = st.recursive(
-    st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+    st.integers(0, 9) | st.sampled_from("ab"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
 )
-SETTINGS = st.dictionaries(st.text(max_size=3), JSON, max_size=4)
+SETTINGS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)  # few names, so that they meet
 
 
 @given(SETTINGS, SETTINGS, SETTINGS)
