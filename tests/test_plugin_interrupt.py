@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import signal
@@ -38,13 +37,13 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.fixture
-def started(pytester: pytest.Pytester) -> Iterator[subprocess.Popen[bytes]]:
+@pytest.fixture(params=[["pytest"]], ids=["pytest"])
+def started(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """A session on a suite whose first case is recorded and whose second sits in a command of its agent."""
     os.mkfifo(pytester.path / "ready")
     pytester.makepyfile(test_it=SUITE.format(here=pytester.path))
     (pytester.path / "tmp").mkdir()
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--agent-jobs=1"]
+    command = [sys.executable, "-m", *request.param, "-p", "no:cacheprovider", "--agent-jobs=1"]
     environ = {**os.environ, "TMPDIR": str(pytester.path / "tmp"), "TEST_RUN_ID": "interrupted"}
     with subprocess.Popen(
         command, cwd=pytester.path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -55,26 +54,27 @@ def started(pytester: pytest.Pytester) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def leftovers(pytester: pytest.Pytester) -> list[Path]:
-    """Files that nobody needs any more, and locks that are still held; the empty files of free locks stay."""
-    return [path for path in (pytester.path / "tmp").rglob("*") if path.is_file() and not is_free_lock(path)]
+    """Files that nobody needs any more."""
+    return [path for path in (pytester.path / "tmp").rglob("*") if path.is_file()]
 
 
-def is_free_lock(path: Path) -> bool:
-    if path.parent.name != "locks":
-        return False
-    with path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return True
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("started", "number", "code"),
+    [
+        (["pytest"], signal.SIGINT, 2),
+        (["pytest"], signal.SIGTERM, 143),
+        (["roadtest", "run"], signal.SIGINT, 130),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "roadtest run"],
+    indirect=["started"],
+)
 def test_a_signal_ends_everything(
-    pytester: pytest.Pytester, started: subprocess.Popen[bytes], number: signal.Signals
+    pytester: pytest.Pytester, started: subprocess.Popen[bytes], number: signal.Signals, code: int
 ) -> None:
-    """No process and no temporary file is left, and what was finished is in the record."""
+    """No process, temporary file or lock is left, and what was finished is in the record."""
     started.send_signal(number)
     output, _ = started.communicate()
-    assert started.returncode == (2 if number == signal.SIGINT else 143), output.decode()
+    assert started.returncode == code, output.decode()
     pid = int((pytester.path / "pid").read_text())
     assert not alive(pid)
     assert leftovers(pytester) == []

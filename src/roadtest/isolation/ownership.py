@@ -24,6 +24,7 @@ import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -104,10 +105,23 @@ def locked(parent: Path) -> Iterator[None]:
     """Hold the one lock that goes with a folder, across threads and processes; death releases it."""
     locks = temporary_root() / "locks"
     locks.mkdir(exist_ok=True)
-    name = hashlib.sha256(os.fsencode(parent)).hexdigest()[:16]
-    with (locks / name).open("ab") as file:
+    path = locks / hashlib.sha256(os.fsencode(parent)).hexdigest()[:16]
+    with _lock(path):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> BinaryIO:
+    """Whoever had the lock before us removes its file, so the one that we waited for may be there no longer."""
+    while True:
+        file = path.open("ab")
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()
 
 
 class Claim:
