@@ -37,6 +37,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.fixture(autouse=True)
+def _heeding_interrupts() -> Iterator[None]:
+    """What is started in the background ignores Ctrl-C, and so would all that it starts; a CI may start us like that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(params=[["pytest"]], ids=["pytest"])
 def started(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """A session on a suite whose first case is recorded and whose second sits in a command of its agent."""
