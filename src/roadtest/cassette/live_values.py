@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from roadtest.cassette.volatile import FILLABLE, Pair
@@ -21,40 +22,42 @@ class LiveValues:
     def __init__(self, parent: LiveValues | None = None) -> None:
         self._parent = parent
         self._live: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
 
     def learn(self, pairs: Iterable[Pair]) -> None:
         for pair in pairs:
             if pair.kind in FILLABLE and len(pair.recorded) >= _SHORTEST:
                 self._live[pair.recorded] = pair.live
-                self._pattern = None
 
     def fill(self, content: list[Json]) -> list[Json]:
         """The blocks with recorded values replaced in what is said and called; thoughts stay as they were signed."""
         known = self._known()
-        if not known:
-            return content
-        if self._pattern is None:
-            alternatives = "|".join(re.escape(token) for token in sorted(known, key=len, reverse=True))
-            self._pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)")
-        return [self._block(block, known) for block in content]
+        return [_filled(block, known) for block in content] if known else content
 
     def _known(self) -> dict[str, str]:
         return {**(self._parent._known() if self._parent else {}), **self._live}  # noqa: SLF001 - of the same class
 
-    def _block(self, block: Json, known: dict[str, str]) -> Json:
-        def replaced(text: str) -> str:
-            assert self._pattern is not None  # noqa: S101 - set by fill
-            text = self._pattern.sub(lambda found: known[found[0]], text)
-            return _HEX.sub(lambda found: _abbreviated(found[0], known), text)
 
-        match block.get("type"):
-            case "text":
-                return {**block, "text": replaced(block["text"])}
-            case "tool_use":
-                return {**block, "input": _map_strings(block["input"], replaced)}
-            case _:
-                return block
+def _filled(block: Json, known: dict[str, str]) -> Json:
+    pattern = _any_of(tuple(known))
+
+    def replaced(text: str) -> str:
+        text = pattern.sub(lambda found: known[found[0]], text)
+        return _HEX.sub(lambda found: _abbreviated(found[0], known), text)
+
+    match block.get("type"):
+        case "text":
+            return {**block, "text": replaced(block["text"])}
+        case "tool_use":
+            return {**block, "input": _map_strings(block["input"], replaced)}
+        case _:
+            return block
+
+
+@lru_cache(maxsize=64)
+def _any_of(tokens: tuple[str, ...]) -> re.Pattern[str]:
+    """Any of the tokens where it stands by itself, the longest first."""
+    alternatives = "|".join(re.escape(token) for token in sorted(tokens, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)")
 
 
 def _abbreviated(token: str, known: dict[str, str]) -> str:
