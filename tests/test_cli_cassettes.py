@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from filelock import FileLock
 
 from roadtest import script, testing
@@ -27,7 +26,7 @@ from roadtest.cassette.records import (
     RecordedResponse,
     Result,
 )
-from roadtest.cli.cassettes import cassettes
+from tests import commands
 
 EVALS = """
 from roadtest import Case, ClaudeCode, describe_eval, scorers
@@ -44,25 +43,15 @@ Roadtest = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def roadtest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roadtest:
+def roadtest(tmp_path: Path) -> Roadtest:
     """The command, run in a project with one suite of two cases."""
     (tmp_path / "test_search.py").write_text(EVALS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        if arguments[0] in ("list", "show"):  # these collect nothing, so they can be had without a process
-            return in_process(*arguments)
-        command = [sys.executable, "-m", "roadtest", "cassettes", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, **options)
+        return commands.roadtest("cassettes", *arguments, cwd=tmp_path, **options)
 
     return run
-
-
-def in_process(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = CliRunner().invoke(cassettes, arguments)
-    said = "" if done.exception is None else str(done.exception)
-    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, said)
 
 
 def message(*content: dict[str, Any]) -> dict[str, Any]:
@@ -191,8 +180,7 @@ def test_the_check_finds_secrets(roadtest: Roadtest, tmp_path: Path) -> None:
     shaped, password = "sk-" + "ant-api03-" + "k7" * 20, "open sesame " + '"now"'
     save(tmp_path / "cassettes/file-search/find-todos", f"The key is {shaped}.")
     save(tmp_path / "cassettes/file-search/find-fixmes", f"It is {password}.")
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path), "VAULT_PASSWORD": password}
-    done = roadtest("check", env=environment)
+    done = roadtest("check", env={**os.environ, "VAULT_PASSWORD": password})
     assert done.returncode == 1
     assert "find-todos/response-2.json: holds a secret: anthropic-key" in done.stdout
     assert "find-fixmes/response-2.json: holds a secret: VAULT_PASSWORD" in done.stdout
@@ -219,7 +207,7 @@ def test_prune_removes_what_nobody_claims(roadtest: Roadtest, tmp_path: Path) ->
     save(tmp_path / "cassettes/file-search/.find-todos.old-abc123")
 
     assert "would remove  cassettes/old-suite/gone/trial-1" in roadtest("prune", "--dry-run").stdout
-    refused = roadtest("prune", input="n\n")
+    refused = roadtest("prune", answer="n\n")
     assert (refused.returncode, "remove  cassettes/old-suite/gone/trial-1" in refused.stdout) == (0, True)
     assert (tmp_path / "cassettes/old-suite/gone/trial-1/metadata.json").exists()
 
@@ -247,12 +235,11 @@ def test_by_hand(agent):
 """
 
 
-def record(project: Path, *answers: script.Say) -> None:
-    """Record the evals of the project from an API that says these things in turn."""
+def record(project: Path, *answers: script.Say, only: str = "") -> None:
+    """Record the evals of the project, or those of this name, from an API that says these things in turn."""
+    key = {"ANTHROPIC_API_KEY": "any-key"}
     with testing.upstream(script.Script(*answers)) as api:
-        done = run_pytest(
-            project, "--cassettes=record", ROADTEST_UPSTREAM=api.url, ANTHROPIC_API_KEY="any-key"
-        )
+        done = run_pytest(project, "--cassettes=record", "-k", only, ROADTEST_UPSTREAM=api.url, **key)
     assert done.returncode == 0, done.stdout
 
 
@@ -290,8 +277,7 @@ def recorded(recorded_once: Path, tmp_path: Path) -> Path:
 
 
 def check_in(project: Path) -> list[tuple[str, str, str]]:
-    command = [sys.executable, "-m", "roadtest", "cassettes", "check", "--json"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120)
+    done = commands.roadtest("cassettes", "check", "--json", cwd=project)
     problems = json.loads(done.stdout)
     assert done.returncode == bool(problems), done.stderr
     return [
@@ -341,7 +327,7 @@ describe_eval("by itself", data=[Case("one", input="Say one")], task=task, score
 """
     evals = recorded / "test_by_itself.py"
     evals.write_text(by_itself)
-    record(recorded, script.say("One!"))
+    record(recorded, script.say("One!"), only="itself")
     assert check_in(recorded) == []
     evals.write_text(by_itself.replace("Say one", "Say two"))
     ((kind, _, message),) = check_in(recorded)
@@ -355,7 +341,7 @@ def test_the_check_runs_no_set_up_command(recorded: Path) -> None:
         'copy("template").with_setup("touch ran && mkdir -p .claude && echo {} > .claude/settings.json")',
     )
     (recorded / "test_greeting.py").write_text(evals)
-    record(recorded, script.say("Hello again!"))
+    record(recorded, script.say("Hello again!"), only="polite")
 
     assert check_in(recorded) == []
     (recorded / "template/CLAUDE.md").write_text("Be rude.\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from roadtest.calls import ToolCall
 from roadtest.record import find_run, read_record
 from roadtest.rescoring import changes
 from roadtest.results import Record, Score
+from tests.commands import roadtest
 from tests.records import FAILED, PASSED, a_result
 
 CONFTEST = """
@@ -56,8 +56,8 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False)
+def rescore(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return roadtest("rescore", *arguments, cwd=Path.cwd())
 
 
 def newest(project: pytest.Pytester) -> Record:
@@ -66,14 +66,14 @@ def newest(project: pytest.Pytester) -> Record:
 
 def test_changed_scorers_judge_the_recorded_runs(project: pytest.Pytester) -> None:
     """Scorers and cases of today decide; no task is called; scorers of the workspace keep what they said."""
-    run("pytest", "-q")
+    project.runpytest("-q")
     recorded = newest(project)
     changed = EVALS.replace("def task(input, workspace):", RUN_AGAIN).replace(
         ', Case("dropped", input="!")', ""
     )
     project.makepyfile(test_shouting=changed.replace("output.endswith(wanted)", "len(output) == 3"))
     project.makeini("[pytest]\nroadtest_max_cost = 0.1\n")
-    done = run("roadtest", "rescore", recorded.run_id)
+    done = rescore(recorded.run_id)
     assert done.returncode == 1, done.stdout + done.stderr
     for line in (
         "shouting::loud[trial-1]: passed → failed",
@@ -99,8 +99,8 @@ def test_changed_scorers_judge_the_recorded_runs(project: pytest.Pytester) -> No
 
 def test_one_case_is_rescored_alone(project: pytest.Pytester) -> None:
     """A case is chosen as for ``roadtest show``; a report is written on request; nothing changed is said in words."""
-    run("pytest", "-q")
-    done = run("roadtest", "rescore", "::loud", "--eval-report=out.md")
+    project.runpytest("-q")
+    done = rescore("::loud", "--eval-report=out.md")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "every score is as it was" in done.stdout
     assert {case.case for case in newest(project).cases} == {"loud"}
@@ -111,27 +111,27 @@ def test_workers_never_run_what_was_to_be_rescored(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A project that distributes its tests by default is rescored in one process, or not at all."""
-    run("pytest", "-q")
+    project.runpytest("-q")
     project.makepyfile(test_shouting=EVALS.replace("def task(input, workspace):", RUN_AGAIN))
     project.makeini("[pytest]\naddopts = -p xdist.plugin -n2\n")
-    done = run("roadtest", "rescore")
+    done = rescore()
     assert done.returncode == 2, done.stdout + done.stderr
     assert "give -n0" in done.stdout + done.stderr
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     monkeypatch.delenv("PYTEST_PLUGINS")
-    project.makeini("[pytest]\naddopts = -n2\n")
-    done = run("roadtest", "rescore")
+    project.makeini("[pytest]\naddopts = -n2 -p no:langsmith_plugin\n")
+    done = rescore()
     assert "every score is as it was" in done.stdout, done.stdout + done.stderr
 
 
 def test_what_cannot_be_rescored_says_why(project: pytest.Pytester) -> None:
     """Without a run, or without its eval file, the error says what to do, with exit code 2."""
-    done = run("roadtest", "rescore")
+    done = rescore()
     assert done.returncode == 2
     assert "run the evals first" in done.stderr
-    run("pytest", "-q")
+    project.runpytest("-q")
     Path("test_shouting.py").unlink()
-    done = run("roadtest", "rescore")
+    done = rescore()
     assert done.returncode == 2
     assert "test_shouting.py is no longer there" in done.stderr
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 
 import pytest
+
+from tests.commands import roadtest
 
 SUITES = {
     "pass": "lambda output: True",
@@ -17,14 +17,7 @@ SUITES = {
 
 
 def roadtest_run(pytester: pytest.Pytester, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "roadtest", "run", "-p", "no:cacheprovider", *args],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=pytester.path,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-    )
+    return roadtest("run", "-W", "error", "-p", "no:cacheprovider", *args, cwd=pytester.path)
 
 
 @pytest.fixture

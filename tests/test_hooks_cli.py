@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.commands import roadtest
 
 
 class Project:
@@ -26,14 +27,7 @@ class Project:
         environ = {
             name: value for name, value in os.environ.items() if not name.startswith(("TEST_", "CLAUDE"))
         }
-        return subprocess.run(
-            [sys.executable, "-m", "roadtest", "hooks", *args],
-            cwd=self.root,
-            env={**environ, "HOME": str(self.home), **self.env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return roadtest("hooks", *args, cwd=self.root, env={**environ, "HOME": str(self.home), **self.env})
 
     def files(self) -> list[str]:
         return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -12,12 +13,15 @@ def collected(pytester: pytest.Pytester, *args: str) -> list[str]:
     return [line for line in result.outlines if "::" in line]
 
 
-def collection_error(pytester: pytest.Pytester) -> str:
+def collection_errors(pytester: pytest.Pytester) -> dict[str, str]:
+    """What is told about each file of the project, none of which can be collected."""
     result = pytester.runpytest()
-    result.assert_outcomes(errors=1)
+    result.assert_outcomes(errors=len([*pytester.path.glob("test_*.py")]))
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str()
-    return result.stdout.str()
+    told = result.stdout.str().partition("= short test summary info =")[0]
+    _, *parts = re.split(r"^_+ ERROR collecting (\S+) _+$", told, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def test_each_case_has_the_node_id_of_path_suite_and_case(pytester: pytest.Pytester) -> None:
@@ -60,19 +64,7 @@ def test_a_node_id_selects_its_case(pytester: pytest.Pytester) -> None:
     pytester.runpytest("test_it.py::a suite").assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        'lambda: [Case("one", "x"), Case("two", "y")]',
-        '(Case(name, name[0]) for name in ("xylo", "yes"))',
-        "later",
-        '"cases.json"',
-        '"cases.jsonl"',
-        '"cases.yaml"',
-        'Path("cases.json")',
-    ],
-)
-def test_data_comes_in_many_forms(pytester: pytest.Pytester, data: str) -> None:
+def test_data_comes_in_many_forms(pytester: pytest.Pytester) -> None:
     """A callable, a generator, an async callable and files of three kinds all give cases."""
     rows = [
         {"name": "one", "input": "x"},
@@ -82,7 +74,7 @@ def test_data_comes_in_many_forms(pytester: pytest.Pytester, data: str) -> None:
     pytester.makefile(".jsonl", cases="\n".join(map(json.dumps, rows)) + "\n")
     pytester.makefile(".yaml", cases="- {name: one, input: x}\n- name: two\n  input: y\n")
     pytester.makepyfile(
-        test_it=f"""
+        test_it="""
         import asyncio
         from pathlib import Path
         from roadtest import Case, describe_eval
@@ -91,10 +83,25 @@ def test_data_comes_in_many_forms(pytester: pytest.Pytester, data: str) -> None:
             await asyncio.sleep(0)
             return [Case("one", "x"), Case("two", "y")]
 
-        describe_eval("suite", data={data}, task=str.upper, scorers=[lambda output: output in "XY"])
+        forms = {
+            "callable": lambda: [Case("one", "x"), Case("two", "y")],
+            "generator": (Case(name, text) for name, text in [("one", "x"), ("two", "y")]),
+            "async callable": later,
+            "json": "cases.json",
+            "jsonl": "cases.jsonl",
+            "yaml": "cases.yaml",
+            "path": Path("cases.json"),
+        }
+        for form, data in forms.items():
+            describe_eval(form, data=data, task=str.upper, scorers=[lambda output: output in "XY"])
         """
     )
-    pytester.runpytest().assert_outcomes(passed=2)
+    assert collected(pytester) == [
+        f"test_it.py::{form}::{case}"
+        for form in ("callable", "generator", "async callable", "json", "jsonl", "yaml", "path")
+        for case in ("one", "two")
+    ]
+    pytester.runpytest().assert_outcomes(passed=14)
 
 
 def test_lazy_data_is_not_evaluated_for_other_files(pytester: pytest.Pytester) -> None:
@@ -146,26 +153,25 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
-def test_what_cannot_be_is_a_collection_error(
-    pytester: pytest.Pytester, arguments: str, message: str
-) -> None:
+def test_what_cannot_be_is_a_collection_error(pytester: pytest.Pytester) -> None:
     """A suite that cannot be run as it is written stops the session with words about what to change."""
-    pytester.makepyfile(
-        test_it=f"""
+    suite = """
         from roadtest import Case, ClaudeCode, describe_eval
         describe_eval("suite", **{{**dict(data=[Case("one", "x")], task=str, scorers=[lambda output: True]),
                                    **dict({arguments})}})
-        """
-    )
-    assert message in collection_error(pytester).replace("\n", " ")
+    """
+    files = {f"test_{what.replace(' ', '_')}": told for what, told in ERRORS.items()}
+    pytester.makepyfile(**{name: suite.format(arguments=arguments) for name, (arguments, _) in files.items()})
+    told = collection_errors(pytester)
+    for name, (_, message) in files.items():
+        assert message in told[f"{name}.py"].replace("\n", " ")
 
 
 def test_two_suites_of_one_name_are_an_error(pytester: pytest.Pytester) -> None:
     """Names of suites are unique in a file."""
     suite = 'describe_eval("same", data=[Case("one", "x")], task=str, scorers=[lambda output: True])\n'
     pytester.makepyfile(test_it="from roadtest import Case, describe_eval\n" + suite * 2)
-    assert "Two suites of this file are called 'same'." in collection_error(pytester)
+    assert "Two suites of this file are called 'same'." in collection_errors(pytester)["test_it.py"]
 
 
 def test_a_suite_that_nobody_would_see_is_an_error(pytester: pytest.Pytester) -> None:
@@ -185,34 +191,37 @@ def test_a_suite_that_nobody_would_see_is_an_error(pytester: pytest.Pytester) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content", "message"),
-    [
-        (".json", '[{"name": "a"}]', "case 0: Object missing required field `input`"),
-        (".json", '[{"name": "a", "input": 1}, {"name": 3, "input": 1}]', "case 1: Expected `str`, got `int` (field name)"),
-        (".json", '[{"name": "a", "input": "x", "tags": [1]}]', "(field tags.0)"),
-        (".json", '[{"name": "a", "input": "x", "nmae": 1}]', "contains unknown field `nmae`"),
-        (".json", '{"name": "a"}', "holds an object, not a list of cases"),
-        (".json", "[", "is not valid JSON"),
-        (".jsonl", '{"name": "a", "input": "x"}\n[]\n', "line 2 is a list, not an object"),
-        (".yaml", "- name: [", "is not valid YAML"),
-        (".json", '[{"name": "a", "input": 1, "expected": [{"tool": "A", "arg": 1}]}]', "there is no field 'arg'"),
-    ],
-)  # fmt: skip
-def test_errors_in_a_file_name_file_index_and_field(
-    pytester: pytest.Pytester, suffix: str, content: str, message: str
-) -> None:
+FILES = {
+    "no_input.json": ('[{"name": "a"}]', "case 0: Object missing required field `input`"),
+    "number.json": (
+        '[{"name": "a", "input": 1}, {"name": 3, "input": 1}]',
+        "case 1: Expected `str`, got `int` (field name)",
+    ),
+    "tag.json": ('[{"name": "a", "input": "x", "tags": [1]}]', "(field tags.0)"),
+    "unknown.json": ('[{"name": "a", "input": "x", "nmae": 1}]', "contains unknown field `nmae`"),
+    "object.json": ('{"name": "a"}', "holds an object, not a list of cases"),
+    "torn.json": ("[", "is not valid JSON"),
+    "list.jsonl": ('{"name": "a", "input": "x"}\n[]\n', "line 2 is a list, not an object"),
+    "torn.yaml": ("- name: [", "is not valid YAML"),
+    "expected.json": (
+        '[{"name": "a", "input": 1, "expected": [{"tool": "A", "arg": 1}]}]',
+        "there is no field 'arg'",
+    ),
+}
+
+
+def test_errors_in_a_file_name_file_index_and_field(pytester: pytest.Pytester) -> None:
     """A mistake in a fixture file is told with the file, the case and the field it is in."""
-    pytester.makefile(suffix, cases=content)
-    pytester.makepyfile(
-        test_it=f"""
-        from roadtest import describe_eval
-        describe_eval("suite", data="cases{suffix}", task=str, scorers=[lambda output: True])
-        """
-    )
-    told = collection_error(pytester)
-    assert f"cases{suffix}" in told
-    assert message in told
+    for number, (name, (content, _)) in enumerate(FILES.items()):
+        (pytester.path / name).write_text(content)
+        (pytester.path / f"test_{number}.py").write_text(
+            "from roadtest import describe_eval\n"
+            f"describe_eval('suite', data='{name}', task=str, scorers=[lambda output: True])\n"
+        )
+    told = collection_errors(pytester)
+    for number, (name, (_, message)) in enumerate(FILES.items()):
+        assert name in told[f"test_{number}.py"]
+        assert message in told[f"test_{number}.py"]
 
 
 def test_tags_are_markers(pytester: pytest.Pytester) -> None:
@@ -256,21 +265,19 @@ def test_marks_of_pytest_apply(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(passed=1, skipped=2, xfailed=2, failed=1)
 
 
-@pytest.mark.parametrize(
-    ("skip_if", "reason"),
-    [("True", "skip_if is true"), ('"no docker"', "no docker"), ('lambda: "later"', "later")],
-)
-def test_skip_if_skips_the_suite(pytester: pytest.Pytester, skip_if: str, reason: str) -> None:
+def test_skip_if_skips_the_suite(pytester: pytest.Pytester) -> None:
     """``skip_if`` takes a bool, a reason or a callable, and says why in the summary."""
     pytester.makepyfile(
-        test_it=f"""
+        test_it="""
         from roadtest import Case, describe_eval
-        describe_eval("suite", data=[Case("one", "x")], task=str, scorers=[lambda output: True], skip_if={skip_if})
+        for name, skip_if in {"bool": True, "reason": "no docker", "callable": lambda: "later"}.items():
+            describe_eval(name, data=[Case("one", "x")], task=str, scorers=[lambda output: True], skip_if=skip_if)
         """
     )
     result = pytester.runpytest("-rs")
-    result.assert_outcomes(skipped=1)
-    assert reason in result.stdout.str()
+    result.assert_outcomes(skipped=3)
+    for reason in ("skip_if is true", "no docker", "later"):
+        result.stdout.fnmatch_lines([f"SKIPPED * {reason}"])
 
 
 def test_tasks_and_scorers_ask_for_fixtures(pytester: pytest.Pytester) -> None:

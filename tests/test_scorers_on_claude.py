@@ -63,7 +63,6 @@ GOOD = [
     scorers.max_cost(10),
     scorers.max_duration(120),
     scorers.no_loops(),
-    scorers.agentevals_match(trajectory_match_mode="superset", tool_args_match_mode="ignore"),
 ]
 BAD = [
     scorers.trajectory_match(mode="strict", args="exact"),
@@ -100,7 +99,9 @@ def test_scorers_agree_with_what_happened(place: Place) -> None:
     with converse(task, place) as conversation:
         run = conversation.send("Go")
         assert run.invalid == ""
-        found = {name_of(scorer): judge(scorer, run) for scorer in GOOD}
+        # AgentEvals takes over a second to load, which whoever only collects this file can do without.
+        theirs = scorers.agentevals_match(trajectory_match_mode="superset", tool_args_match_mode="ignore")
+        found = {name_of(scorer): judge(scorer, run) for scorer in [*GOOD, theirs]}
         assert found == dict.fromkeys(found, 1.0), str(
             run.trajectory.matches(EXPECTED, workspace=run.workspace)
         )
