@@ -59,16 +59,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("block", [block for block in blocks("python") if block.is_test_file], ids=name_of)
-def test_evals_in_the_docs_run(block: Block, tmp_path: Path) -> None:
+def test_evals_in_the_docs_run(block: Block, pytester: pytest.Pytester) -> None:
     """An eval shown in the docs is collected, and runs where it brings its own model."""
-    shutil.copytree(EXAMPLES / "todo-app", tmp_path / "fixtures" / "todo-app")
-    shutil.copytree(EXAMPLES / "todo-app", tmp_path / "todo-app")
-    (tmp_path / "test_docs_block.py").write_text(block.text)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    shutil.copytree(EXAMPLES / "todo-app", pytester.path / "fixtures" / "todo-app")
+    shutil.copytree(EXAMPLES / "todo-app", pytester.path / "todo-app")
+    (pytester.path / "test_docs_block.py").write_text(block.text)
     mode = ["--collect-only"] if block.needs_a_model else []
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *mode, "."]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert pytester.runpytest(*mode, "test_docs_block.py").ret == 0
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ from roadtest import Case, ClaudeCode, Workspace, describe_eval, script
 NAME = Path(__file__).parent.name
 describe_eval(
     "suite",
-    data=[Case(f"case {number}", input="Go") for number in range(3)],
+    data=[Case(f"case {number}", input="Go") for number in range(2)],
     task=ClaudeCode(
         workspace=Workspace.worktree(),
         permission_mode="bypassPermissions",
@@ -222,11 +222,8 @@ def four_trees(tmp_path: Path) -> list[Path]:
 
 def host() -> dict[str, str]:
     """The environment to start pytest or roadtest with, free of what the pytest around these tests has set."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTEST_", "TEST_", "ROADTEST_"))
-    }
+    ours = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST", "TEST_", "ROADTEST_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
 
 def test_four_suites_in_four_worktrees_keep_their_calls_apart(four_trees: list[Path]) -> None:
@@ -248,7 +245,7 @@ def test_four_suites_in_four_worktrees_keep_their_calls_apart(four_trees: list[P
     for tree in four_trees:
         captured = sorted((tree / "test-output").rglob("tool-calls.jsonl"))
         assert {path.relative_to(tree).parts[1] for path in captured} == {f"wt-{tree.name}"}
-        assert len(captured) == 3
+        assert len(captured) == 2
         for path in captured:
             (call,) = read(path.parent).trajectory
             assert call.args["command"] == f"echo {tree.name}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,59 +24,51 @@ describe_eval(
 """
 
 
-def run_pytest(folder: Path, *args: str, **env: str) -> str:
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC", "ROADTEST"))
-    }
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args]
-    done = subprocess.run(
-        command, cwd=folder, env={**inherited, **env}, capture_output=True, text=True, check=False
-    )
-    return done.stdout
+Session = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "test_greeting.py").write_text(EVAL)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    return tmp_path
+def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Run the eval, with or without leave to ask a judge."""
+    pytester.makepyfile(test_greeting=EVAL)
+
+    def run(*args: str, judged: bool, **env: str) -> pytest.RunResult:
+        with monkeypatch.context() as patch:
+            for name, value in {**env, "EVAL_LLM_JUDGE": "1" if judged else ""}.items():
+                patch.setenv(name, value)
+            return pytester.runpytest(*args)
+
+    return run
 
 
-def record(folder: Path, score: float) -> str:
-    model = script.Script(
-        script.say("Hello, world."), script.call("verdict", score=score, reason="'Hello' is a greeting.")
-    )
-    with testing.upstream(model) as api:
+def record(session: Session, *answers: script.Part, judged: bool = True) -> pytest.RunResult:
+    with testing.upstream(script.Script(script.say("Hello, world."), *answers)) as api:
         env = {"ROADTEST_UPSTREAM": api.url, "ANTHROPIC_API_KEY": "a-key-for-the-upstream"}
-        return run_pytest(folder, "--cassettes=record", EVAL_LLM_JUDGE="1", **env)
+        return session("--cassettes=record", judged=judged, **env)
 
 
-def test_a_verdict_is_recorded_and_replayed(folder: Path) -> None:
+def verdict(score: float) -> script.Call:
+    return script.call("verdict", score=score, reason="'Hello' is a greeting.")
+
+
+def test_a_verdict_is_recorded_and_replayed(session: Session) -> None:
     """What the judge said when it was recorded decides again on replay, with nobody to ask."""
-    assert "1 passed" in record(folder, 1)
-    assert "1 passed" in run_pytest(folder, EVAL_LLM_JUDGE="1")
+    record(session, verdict(1)).assert_outcomes(passed=1)
+    session(judged=True).assert_outcomes(passed=1)
 
 
-def test_a_low_verdict_fails_with_its_reason(folder: Path) -> None:
-    """A case that the judge does not like fails, and shows what the judge said."""
-    output = record(folder, 0.2)
-    assert "1 failed" in output
-    assert "'Hello' is a greeting." in output
+def test_a_low_verdict_counts_where_a_judge_is_allowed(session: Session) -> None:
+    """A case that the judge does not like fails with its reason; without EVAL_LLM_JUDGE=1 the other scorers decide."""
+    failed = record(session, verdict(0.2))
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(["*'Hello' is a greeting.*"])
+    session(judged=False).assert_outcomes(passed=1)
 
 
-def test_a_judge_is_left_out_unless_it_is_allowed(folder: Path) -> None:
-    """Without EVAL_LLM_JUDGE=1 no model is asked and the other scorers decide."""
-    record(folder, 0.2)
-    assert "1 passed" in run_pytest(folder)
-
-
-def test_a_judge_that_was_not_recorded_makes_the_run_invalid(folder: Path) -> None:
+def test_a_judge_that_was_not_recorded_makes_the_run_invalid(session: Session) -> None:
     """A cassette without the judge's answer is not enough when the judge is asked."""
-    with testing.upstream(script.Script(script.say("Hello, world."))) as api:
-        run_pytest(folder, "--cassettes=record", ROADTEST_UPSTREAM=api.url, ANTHROPIC_API_KEY="a-key")
-    output = run_pytest(folder, EVAL_LLM_JUDGE="1")
-    assert "1 error" in output
-    assert "passed" not in output.splitlines()[-1]
+    record(session, judged=False).assert_outcomes(passed=1)
+    session(judged=True).assert_outcomes(errors=1)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def newest(project: pytest.Pytester) -> Record:
 @pytest.mark.parametrize("workers", [[], [*XDIST, "-n2"]])
 def test_a_session_leaves_one_record(project: pytest.Pytester, workers: list[str]) -> None:
     """Settings, versions and every trial with its scores and reasons are in it, also under pytest-xdist."""
-    project.runpytest_subprocess("--cassettes=replay", *workers)
+    project.runpytest("--cassettes=replay", *workers)
     record = newest(project)
     (folder,) = (project.path / "test-output").iterdir()
     assert (folder / "run.json").is_file()
@@ -83,9 +83,9 @@ def test_a_session_leaves_one_record(project: pytest.Pytester, workers: list[str
 
 def test_the_node_id_in_the_record_runs_the_case_again(project: pytest.Pytester) -> None:
     """What a failure prints as the command to run it again runs exactly that trial."""
-    project.runpytest_subprocess()
+    project.runpytest()
     quiet = next(case for case in newest(project).cases if case.title == "shouting::quiet[trial-2]")
-    again = project.runpytest_subprocess(quiet.node_id)
+    again = project.runpytest(quiet.node_id)
     again.assert_outcomes(failed=1)
     assert [case.title for case in newest(project).cases] == [quiet.title]
 
@@ -93,7 +93,7 @@ def test_the_node_id_in_the_record_runs_the_case_again(project: pytest.Pytester)
 @pytest.mark.parametrize(("kind", "workers"), [("html", []), ("json", [*XDIST, "-n2"]), ("md", [])])
 def test_a_report_is_written_where_asked(project: pytest.Pytester, kind: str, workers: list[str]) -> None:
     """``--eval-report`` writes the whole run in the form that its name says, and the terminal names the file."""
-    done = project.runpytest_subprocess(f"--eval-report=out/report.{kind}", *workers)
+    done = project.runpytest(f"--eval-report=out/report.{kind}", *workers)
     text = (project.path / "out" / f"report.{kind}").read_text()
     assert "does not end in !" in text
     assert "quiet" in text
@@ -104,7 +104,7 @@ def test_a_report_is_written_where_asked(project: pytest.Pytester, kind: str, wo
 
 def test_a_report_of_an_unknown_kind_is_refused_at_once(project: pytest.Pytester) -> None:
     """A name that says nothing is a usage error before anything runs."""
-    done = project.runpytest_subprocess("--eval-report=out.pdf")
+    done = project.runpytest("--eval-report=out.pdf")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["*--eval-report is 'out.pdf'*", "*ends in .html, .json or .md*"])
     assert not (project.path / "test-output").exists()

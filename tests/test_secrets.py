@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from roadtest import script, testing
+from tests.commands import roadtest
 
 LETTERS = "Q7rT2mX9kL4pZ8wV3nB6cY1jH5gF0dS"
 TOKEN = "deploy-me/" + "with+care=" + '"quoted"'
@@ -35,25 +33,12 @@ describe_eval(
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "template").mkdir()
-    (tmp_path / "template/.env").write_text(f"KEY={SECRETS['aws-access-key']}\n{SECRETS['private-key']}\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_deployment.py").write_text(EVALS)
-    return tmp_path
-
-
-def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "DEPLOY_TOKEN": TOKEN, **variables}
-    return subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    env_file = pytester.mkdir("template") / ".env"
+    env_file.write_text(f"KEY={SECRETS['aws-access-key']}\n{SECRETS['private-key']}\n")
+    pytester.makepyfile(test_deployment=EVALS)
+    monkeypatch.setenv("DEPLOY_TOKEN", TOKEN)
+    return pytester
 
 
 def kept(project: Path) -> dict[Path, str]:
@@ -67,7 +52,7 @@ def kept(project: Path) -> dict[Path, str]:
     return {path: path.read_text() for path in paths}
 
 
-def test_no_secret_stays_on_disk(project: Path) -> None:
+def test_no_secret_stays_on_disk(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted in the environment, in a file that the agent reads and in the model's answer, none is kept."""
     model = script.Script(
         [
@@ -77,14 +62,13 @@ def test_no_secret_stays_on_disk(project: Path) -> None:
         script.call("Read", file_path="{{workspace}}/.env"),
         script.say(f"Deployed with {SECRETS['anthropic-key']} and {TOKEN}."),
     )
-    with testing.upstream(model, piece=5) as api:
-        upstream = {"ROADTEST_UPSTREAM": api.url, "ANTHROPIC_API_KEY": SECRETS["anthropic-key"]}
-        recorded = run(project, "pytest", "--cassettes=record", "--eval-report=report.html", **upstream)
-    assert recorded.returncode == 0, recorded.stdout
-    replayed = run(project, "pytest")
-    assert replayed.returncode == 0, replayed.stdout
+    with testing.upstream(model, piece=5) as api, monkeypatch.context() as upstream:
+        upstream.setenv("ROADTEST_UPSTREAM", api.url)
+        upstream.setenv("ANTHROPIC_API_KEY", SECRETS["anthropic-key"])
+        project.runpytest("--cassettes=record", "--eval-report=report.html").assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
 
-    files = kept(project)
+    files = kept(project.path)
     names = {path.name for path in files}
     assert {"metadata.json", "response-3.json", "run.json", "tool-calls.jsonl"} <= names
     for secret in SECRETS.values():
@@ -97,5 +81,5 @@ def test_no_secret_stays_on_disk(project: Path) -> None:
     for name in SECRETS:
         assert f"{{{{redacted:{name}}}}}" in text
 
-    checked = run(project, "roadtest", "cassettes", "check")
+    checked = roadtest("cassettes", "check", cwd=project.path)
     assert checked.returncode == 0, checked.stdout
