@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
+
+import msgspec
 
 from roadtest.errors import UsageError
 from roadtest.matching.names import canonical_tool
@@ -86,12 +88,11 @@ class ByFunction:
         return [Difference(f"refused by {name}()", expected, actual)]
 
 
-@dataclass(frozen=True, slots=True)
-class ArgsRules:
+class ArgsRules(msgspec.Struct, frozen=True):
     """The rule for every tool: one by default, others by name."""
 
     default: ArgsRule
-    by_tool: Mapping[str, ArgsRule] = field(default_factory=dict)
+    by_tool: Mapping[str, ArgsRule]
 
     @classmethod
     def build(cls, mode: str, overrides: Mapping[str, Override] | None = None) -> ArgsRules:
@@ -104,17 +105,23 @@ class ArgsRules:
     @property
     def foreign(self) -> bool:
         """Whether a function decides about some tool."""
-        return any(isinstance(rule, ByFunction) for rule in self.by_tool.values())
+        return bool(self.by_tool) and any(isinstance(rule, ByFunction) for rule in self.by_tool.values())
 
     def for_tool(self, name: str) -> ArgsRule:
         return self.by_tool.get(canonical_tool(name), self.default) if self.by_tool else self.default
 
 
+_BY_MODE: Mapping[str, ArgsRule] = {
+    "exact": ByKeys("exact"),
+    "ignore": Ignored(),
+    "subset": ByKeys("subset"),
+    "superset": ByKeys("superset"),
+}
+
+
 def _by_mode(mode: Any, where: str) -> ArgsRule:
-    if mode == "ignore":
-        return Ignored()
     if mode in ARGS_MODES:
-        return ByKeys(mode)
+        return _BY_MODE[mode]
     raise UsageError(f"{where}: there is no args mode {mode!r}; the modes are {', '.join(ARGS_MODES)}.")
 
 

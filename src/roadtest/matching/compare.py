@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
+
+import msgspec
 
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
 from roadtest.matching.arguments import ArgsRules, Override
 from roadtest.matching.expected import ExpectedCall, expected_calls
 from roadtest.matching.explain import Explained
+from roadtest.matching.operators import SamePath
 from roadtest.matching.pairing import Problem
 from roadtest.matching.relation import Relation
 from roadtest.matching.result import Match, Mode
-from roadtest.matching.values import within
+from roadtest.matching.values import holds, within
 from roadtest.matching.verdict import passing_pairs
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -25,8 +27,7 @@ MAIN = "main"
 """The agent scope of the main agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """How to compare, checked once: build it early, and mistakes show before anything runs."""
 
     mode: Mode
@@ -98,17 +99,24 @@ def match(
 
 def _bind(expected: tuple[ExpectedCall, ...], workspace: str | Path | None) -> tuple[ExpectedCall, ...]:
     """The same expectations with ``$path`` bound to the workspace, under its own name and without links."""
-    if workspace is None:
+    if workspace is None or not any(map(_speaks_of_paths, expected)):
         return expected
     roots = (os.path.normpath(workspace), os.path.realpath(workspace))
     return tuple(
-        replace(
-            one,
-            args=within(one.args, roots),
-            inside=None if one.inside is None else _bind(one.inside, workspace),
+        ExpectedCall.of(
+            one.tool,
+            within(one.args, roots),
+            None if one.inside is None else _bind(one.inside, workspace),
+            one.statuses,
         )
+        if _speaks_of_paths(one)
+        else one
         for one in expected
     )
+
+
+def _speaks_of_paths(one: ExpectedCall) -> bool:
+    return not one.simple and (holds(one.args, SamePath) or any(map(_speaks_of_paths, one.inside or ())))
 
 
 class _Comparison:
@@ -143,14 +151,15 @@ class _Comparison:
 
     def _level(self, expected: tuple[ExpectedCall, ...], actual: tuple[ToolCall, ...]) -> Match:
         """As soon as one expected call says what happens inside it, the list speaks of one level only."""
-        if any(one.inside is not None for one in expected):
+        others = [one for one in expected if not one.simple]
+        if any(one.inside is not None for one in others):
             spawned = {call.id for call in actual if call.id}
             actual = tuple(call for call in actual if call.parent_id not in spawned)
         problem = Problem(self._rules.mode, expected, actual, self._relation)
-        pairs = problem.solve() if self._foreign(expected) else passing_pairs(problem)
+        pairs = problem.solve() if self._foreign(others) else passing_pairs(problem)
         return Match(problem.mode, expected, actual, pairs, Explained(problem, self._inside))
 
-    def _foreign(self, expected: tuple[ExpectedCall, ...]) -> bool:
+    def _foreign(self, expected: Iterable[ExpectedCall]) -> bool:
         """Whether code that is not ours is asked.
 
         Then all it is asked for the pairing is asked now, whatever decides the verdict: what it raises is raised by the

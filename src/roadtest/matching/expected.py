@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, get_args
+
+import msgspec
 
 from roadtest.calls import SPAWNING_TOOLS, Status, ToolCall
 from roadtest.errors import UsageError
-from roadtest.matching.names import ToolName
-from roadtest.matching.values import is_foreign, is_plain, is_unambiguous, prepare
+from roadtest.matching.names import ToolName, exactly
+from roadtest.matching.operators import Comparable
+from roadtest.matching.values import are_scalars, are_unambiguous, holds, is_plain, prepare
 
 _STATUSES: tuple[str, ...] = get_args(Status)
 _FIELDS = ("tool", "args", "inside", "status")
+_PLAIN_FIELDS = frozenset({"tool", "args"})
+_ANY_STATUS: frozenset[Status] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ExpectedCall:
+class ExpectedCall(msgspec.Struct, frozen=True):
     """One expected call; build it with ``call(...)``.
 
     ``args`` is None where only the tool was named: such a call accepts any arguments in every args mode.
+
+    A struct, whose fields all have to be given: a test may build hundreds, and this is how they are built soonest.
     """
 
     tool: ToolName
-    args: dict[str, Any] | None = None
-    inside: tuple[ExpectedCall, ...] | None = None
-    statuses: frozenset[Status] = frozenset()
-    simple: bool = field(init=False, compare=False, default=False)
+    args: dict[str, Any] | None
+    inside: tuple[ExpectedCall, ...] | None
+    statuses: frozenset[Status]
+    simple: bool
     """Whether its arguments decide, by Python's own equality of dicts, which is many times faster."""
-    foreign: bool = field(init=False, compare=False, default=False)
+    foreign: bool
     """Whether code that is not ours takes part: it may raise, and say something else when it is asked again."""
 
-    def __post_init__(self) -> None:
-        simple = (
-            self.args is not None
-            and all(map(is_unambiguous, self.args.values()))
-            and self.inside is None
-            and not self.statuses
-        )
-        foreign = is_foreign(self.args) or any(one.foreign for one in self.inside or ())
-        object.__setattr__(self, "simple", simple)
-        object.__setattr__(self, "foreign", foreign)
+    @classmethod
+    def of(
+        cls,
+        tool: ToolName,
+        args: dict[str, Any] | None = None,
+        inside: tuple[ExpectedCall, ...] | None = None,
+        statuses: frozenset[Status] = _ANY_STATUS,
+    ) -> ExpectedCall:
+        simple = args is not None and inside is None and not statuses and are_unambiguous(args)
+        foreign = not simple and (holds(args, Comparable) or any(one.foreign for one in inside or ()))
+        return cls(tool, args, inside, statuses, simple, foreign)
 
     @classmethod
     def from_json(cls, data: Any, where: str = "expected call") -> ExpectedCall:
@@ -54,12 +60,9 @@ class ExpectedCall:
             raise UsageError(f"{where}: the field 'tool' is missing.")
         tool = ToolName.parse(data["tool"], f"{where}.tool")
         args = _prepare_args(data.get("args", {}), f"{where}.args")
-        expected = cls(tool, args, _inside(data.get("inside"), tool, f"{where}.inside"))
-        return (
-            expected.with_status(*_status_list(data["status"], f"{where}.status"))
-            if "status" in data
-            else expected
-        )
+        inside = _inside(data.get("inside"), tool, f"{where}.inside")
+        statuses = _status_list(data["status"], f"{where}.status") if "status" in data else ()
+        return cls.of(tool, args, inside, frozenset(statuses))
 
     def with_status(self, *statuses: Status) -> ExpectedCall:
         """The same call, which must also have ended so: ``ok``, ``failed``, ``denied`` or ``unfinished``.
@@ -69,7 +72,7 @@ class ExpectedCall:
         for status in statuses:
             if status not in _STATUSES:
                 raise UsageError(f"there is no status {status!r}; a call ends {', '.join(_STATUSES)}.")
-        return replace(self, statuses=frozenset(statuses))
+        return ExpectedCall.of(self.tool, self.args, self.inside, frozenset(statuses))
 
     def __str__(self) -> str:
         shown = ["…"] if self.args is None else [f"{key}={show(value)}" for key, value in self.args.items()]
@@ -99,28 +102,68 @@ def call(
             or ``{"$contains": ...}`` and the like.
     """
     name = ToolName.parse(tool, "call()")
-    prepared = _prepare_args({**(args or {}), **arguments}, f"call({name})")
-    return ExpectedCall(name, prepared, _inside(inside, name, f"call({name}, inside=...)"))
+    if args:
+        arguments = {**args, **arguments}
+    if inside is None and (plain := _of_scalars(name, arguments)):
+        return plain
+    prepared = _prepare_args(arguments, f"call({name})")
+    return ExpectedCall.of(name, prepared, _inside(inside, name, f"call({name}, inside=...)"))
 
 
 def expected_calls(expected: Any, where: str = "expected") -> tuple[ExpectedCall, ...]:
     """Read a list of expected calls: names, ``call(...)``, objects as in JSON fixtures, or recorded calls."""
-    if isinstance(expected, str | bytes | Mapping) or not isinstance(expected, Iterable):
+    if type(expected) is not list and (
+        isinstance(expected, str | bytes | Mapping) or not isinstance(expected, Iterable)
+    ):
         raise UsageError(f"{where} is a list of calls or names of tools, not {expected!r}.")
     items = tuple(expected)
-    if set(map(type, items)) <= {ExpectedCall}:
+    kinds = set(map(type, items))
+    if kinds <= {ExpectedCall}:
         return items
-    return tuple(_expected_call(item, f"{where}[{index}]") for index, item in enumerate(items))
+    if kinds == {ToolCall}:
+        return tuple([_recorded(item) for item in items])
+    return tuple(_expected_call(item, where, index) for index, item in enumerate(items))
 
 
-def _expected_call(item: Any, where: str) -> ExpectedCall:
+def _expected_call(item: Any, where: str, index: int) -> ExpectedCall:
+    if plain := _plain(item):
+        return plain
     if isinstance(item, ExpectedCall):
         return item
     if isinstance(item, ToolCall):
-        return ExpectedCall(ToolName.exactly(item.name), item.args)
+        return _recorded(item)
+    where = f"{where}[{index}]"
     if isinstance(item, Mapping):
         return ExpectedCall.from_json(item, where)
-    return ExpectedCall(ToolName.parse(item, where))
+    return ExpectedCall.of(ToolName.parse(item, where))
+
+
+def _recorded(call: ToolCall) -> ExpectedCall:
+    """A call like the recorded one, whose arguments mean what they say: a dollar sign in them is none of ours."""
+    tool = exactly(call.name)
+    return _of_scalars(tool, call.args) or ExpectedCall.of(tool, call.args)
+
+
+def _plain(item: Any) -> ExpectedCall | None:
+    """A name, or an object with a name and plain arguments; all else, mistakes included, is for the full reading."""
+    try:
+        if type(item) is str:
+            return ExpectedCall(ToolName.parse(item), None, None, _ANY_STATUS, simple=False, foreign=False)
+        if type(item) is dict and item.keys() == _PLAIN_FIELDS:
+            tool, args = item["tool"], item["args"]
+            if type(tool) is str and type(args) is dict:
+                return _of_scalars(ToolName.parse(tool), dict(args))
+    except UsageError:
+        pass
+    return None
+
+
+def _of_scalars(tool: ToolName, args: dict[str, Any]) -> ExpectedCall | None:
+    """The call, if nothing about its arguments needs to be prepared or looked into."""
+    simple = are_unambiguous(args)
+    if simple or are_scalars(args):
+        return ExpectedCall(tool, args, None, _ANY_STATUS, simple=simple, foreign=False)
+    return None
 
 
 def _prepare_args(args: Any, where: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from roadtest.calls import ToolCall
 from roadtest.matching.closest import closest_pairs
@@ -16,8 +17,7 @@ from roadtest.matching.values import Difference
 Inside = Callable[[ExpectedCall, ToolCall], Match]
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """The explanation of one match, which knows the comparisons of the levels below."""
 
     problem: Problem

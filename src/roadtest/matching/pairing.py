@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable
+from itertools import islice
 
 from roadtest.calls import ToolCall
 from roadtest.errors import UsageError
@@ -30,10 +31,16 @@ class Problem:
         self.actual = actual
         self.relation = relation
         self.required = required(mode, len(expected), len(actual))
+        # Not cached properties: until Python 3.12 each of those takes a lock, which is longer than some matches last.
+        self._head: int | None = None
+        self._tail: int | None = None
+        self._table: Table | None = None
 
-    @cached_property
+    @property
     def table(self) -> Table:
-        return Table(self.relation, self.expected, self.actual)
+        if self._table is None:
+            self._table = Table(self.relation, self.expected, self.actual)
+        return self._table
 
     def solve(self) -> Pairs:
         """As many pairs as there can be; in the ordered modes such that keep the order.
@@ -48,7 +55,7 @@ class Problem:
         self.check_size()
         if self.mode not in ORDERED:
             return self.most_pairs(pairs)
-        return pairs[: self.head] + self._middle(self.head, self.tail) + pairs[self.head :]
+        return pairs[: self.head] + self._pairs_between(self.head, self.tail) + pairs[self.head :]
 
     def pairs_at_head(self) -> Pairs:
         return [(index, index) for index in range(self.head)]
@@ -61,29 +68,42 @@ class Problem:
         """As many pairs as there can be in any order."""
         return maximum_matching(self.table, len(self.expected), len(self.actual), start)
 
-    @cached_property
+    @property
     def head(self) -> int:
         """How many calls fit one by one from the beginning."""
-        accepts, head = self.relation.accepts, 0
-        for one, call in zip(self.expected, self.actual, strict=False):
-            if not accepts(one, call):
-                break
-            head += 1
-        return head
+        if self._head is None:
+            self._head = self._fitting(self.expected, self.actual)
+        return self._head
 
-    @cached_property
+    @property
     def tail(self) -> int:
         """Of the rest, how many fit from the end."""
-        accepts, tail = self.relation.accepts, 0
-        most = min(len(self.expected), len(self.actual)) - self.head
-        while tail < most and accepts(self.expected[-1 - tail], self.actual[-1 - tail]):
-            tail += 1
-        return tail
+        if self._tail is None:
+            rest = min(len(self.expected), len(self.actual)) - self.head
+            self._tail = self._fitting(islice(reversed(self.expected), rest), reversed(self.actual))
+        return self._tail
 
-    def _middle(self, head: int, tail: int) -> Pairs:
+    def _fitting(self, expected: Iterable[ExpectedCall], actual: Iterable[ToolCall]) -> int:
+        """How many fit one by one until one does not."""
+        accepts, count = self.relation.accepts, 0
+        # The same arguments are as expected under every rule of ours.
+        ours = not self.relation.rules.foreign
+        for one, call in zip(expected, actual, strict=False):
+            same = ours and one.simple and one.args == call.args and one.tool.only == call.name
+            if not same and not accepts(one, call):
+                break
+            count += 1
+        return count
+
+    @property
+    def middle(self) -> range:
+        """The expected calls that fit neither from the beginning nor from the end."""
+        return range(self.head, len(self.expected) - self.tail)
+
+    def _pairs_between(self, head: int, tail: int) -> Pairs:
         width = len(self.actual) - head - tail
         inner = (1 << width) - 1
-        masks = [self.table[index] >> head & inner for index in range(head, len(self.expected) - tail)]
+        masks = [self.table[index] >> head & inner for index in self.middle]
         return [(i + head, j + head) for i, j in longest_common_subsequence(masks, width)]
 
     def check_size(self) -> None:

@@ -47,9 +47,15 @@ class Relation:
         if isinstance(rules.default, ByKeys) and not rules.by_tool:
             self._simple = _SIMPLE[rules.default.mode]
 
+    @property
+    def wants_all_expected(self) -> bool:
+        """Whether every plain value that is expected must be there, so that calls can be looked up by one."""
+        rule = self.rules.default
+        return isinstance(rule, ByKeys) and rule.mode != "subset" and not self.rules.by_tool
+
     def accepts(self, expected: ExpectedCall, actual: ToolCall) -> bool:
-        tool, name = expected.tool, actual.name
-        if name not in tool.names and not tool.accepts(name):
+        only, name = expected.tool.only, actual.name
+        if only != name and (only is not None or not expected.tool.accepts(name)):
             return False
         if expected.simple and self._simple is not None:
             return self._simple(expected.args, actual.args)

@@ -15,10 +15,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from roadtest.errors import UsageError
-from roadtest.matching.operators import Comparable, Operator, SamePath, operator_from_object, operator_named
+from roadtest.matching.operators import Operator, SamePath, operator_from_object, operator_named
 
 KeyMode = Literal["exact", "subset", "superset"]
 Path = tuple[str | int, ...]
+
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+"""The types of values that are the same where Python says so; a float may be NaN."""
+
+_PLAIN = _SCALARS | {float}
 
 
 class Absent:
@@ -85,21 +91,29 @@ def within(expected: Any, roots: tuple[str, ...]) -> Any:
 
 
 def agrees(actual: Any, expected: Any, mode: KeyMode) -> bool:
-    if isinstance(expected, Operator):
-        return expected.accepts(actual)
+    kind = type(expected)
+    if kind is type(actual) and kind in _SCALARS:
+        return bool(actual == expected)
     if isinstance(expected, dict):
-        return (
-            isinstance(actual, dict)
-            and _keys_agree(actual, expected, mode)
-            and all(agrees(actual[key], item, mode) for key, item in expected.items() if key in actual)
-        )
+        return isinstance(actual, dict) and _dicts_agree(actual, expected, mode)
     if isinstance(expected, list):
         return (
             isinstance(actual, list | tuple)
             and len(actual) == len(expected)
             and all(agrees(mine, theirs, mode) for mine, theirs in zip(actual, expected, strict=True))
         )
-    return _same_scalar(actual, expected)
+    if isinstance(expected, Operator):
+        return expected.accepts(actual)
+    return canonical(actual) == canonical(expected)
+
+
+def _dicts_agree(actual: dict[str, Any], expected: dict[str, Any], mode: KeyMode) -> bool:
+    if not _keys_agree(actual, expected, mode):
+        return False
+    for key, item in expected.items():  # noqa: SIM110 - a generator takes longer than the few keys there are
+        if key in actual and not agrees(actual[key], item, mode):
+            return False
+    return True
 
 
 def _keys_agree(actual: dict[str, Any], expected: dict[str, Any], mode: KeyMode) -> bool:
@@ -108,12 +122,6 @@ def _keys_agree(actual: dict[str, Any], expected: dict[str, Any], mode: KeyMode)
     if mode == "subset":
         return actual.keys() <= expected.keys()
     return actual.keys() == expected.keys()
-
-
-def _same_scalar(actual: Any, expected: Any) -> bool:
-    if type(actual) is str:
-        return bool(actual == expected)
-    return canonical(actual) == canonical(expected)
 
 
 def differences(actual: Any, expected: Any, mode: KeyMode, path: Path = ()) -> Iterator[Difference]:
@@ -181,24 +189,29 @@ def _collect(value: Any, path: Path, found: list[Scalar]) -> None:
         found.append((path, canonical(value)))
 
 
-def is_unambiguous(value: Any) -> bool:
-    """Whether only the same JSON value equals it in Python: true of texts, null, and integers but 0 and 1."""
-    return value is None or isinstance(value, str) or (type(value) is int and value not in (0, 1))
+def are_unambiguous(args: dict[str, Any]) -> bool:
+    """Whether only the same JSON values equal these in Python: true of texts, null, and integers but 0 and 1."""
+    for value in args.values():
+        kind = type(value)
+        if kind is not str and (kind is not int or value in (0, 1)) and value is not None:
+            return False
+    return True
 
 
-def is_foreign(value: Any) -> bool:
-    """Whether an object that is not ours decides about something inside, by its own ``==``."""
+def are_scalars(args: dict[str, Any]) -> bool:
+    """Whether all values are plain and have nothing inside, so that they are already what ``prepare`` makes of them."""
+    return _PLAIN.issuperset(map(type, args.values()))
+
+
+def holds(value: Any, kind: type[Operator]) -> bool:
+    """Whether an operator of this kind is anywhere inside."""
     if isinstance(value, dict):
-        return any(map(is_foreign, value.values()))
+        return any(holds(item, kind) for item in value.values())
     if isinstance(value, list):
-        return any(map(is_foreign, value))
-    return isinstance(value, Comparable)
+        return any(holds(item, kind) for item in value)
+    return isinstance(value, kind)
 
 
 def is_plain(value: Any) -> bool:
     """Whether there is no operator anywhere inside."""
-    if isinstance(value, dict):
-        return all(map(is_plain, value.values()))
-    if isinstance(value, list):
-        return all(map(is_plain, value))
-    return not isinstance(value, Operator)
+    return not holds(value, Operator)

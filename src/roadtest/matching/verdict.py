@@ -1,11 +1,13 @@
 """Whether a match passes, by the cheapest means that are sure.
 
 To pass, a mode asks for a partner for every call of one side or of both. That is easier to find out than which pairing is
-the best: the numbers of calls may decide it, and so may the first call that has no partner.
+the best: the numbers of calls may decide it, so may the first call that has no partner, and so may pairs that are found
+without a search and are enough.
 """
 
 from __future__ import annotations
 
+from roadtest.matching.first_fit import FEW, FirstFit
 from roadtest.matching.pairing import Problem
 from roadtest.matching.solve import Pairs
 
@@ -36,24 +38,33 @@ def _in_order(problem: Problem) -> Pairs | None:
 
 
 def _in_any_order(problem: Problem) -> Pairs | None:
-    if not _first_has_partner(problem):
-        return None
-    pairs = problem.pairs_at_ends()
-    if len(pairs) < problem.required:
-        problem.check_size()
-        if problem.mode != "subset" and not _all_expected_have_partners(problem):
+    fit = FirstFit(problem)
+    left = fit.pair_equal()
+    if len(fit.pairs) < problem.required:
+        # The first is enough to look at where few are wrong, and little to look at in vain.
+        if problem.mode == "subset" and not _is_accepted(problem, fit.unpaired()[0]):
             return None
-        pairs = problem.most_pairs(pairs)
+        unsure = fit.pair_accepted(left)
+        if unsure is None:
+            return None
+        if len(fit.pairs) < problem.required:
+            return _most_pairs(problem, fit, unsure)
+    return sorted(fit.pairs)
+
+
+def _most_pairs(problem: Problem, fit: FirstFit, unsure: list[int]) -> Pairs | None:
+    """The best pairing, unless a call that cannot have a partner makes it superfluous."""
+    problem.check_size()
+    if problem.mode == "subset":
+        possible = all(_is_accepted(problem, j) for j in fit.unpaired()[:FEW])
+    else:
+        possible = all(problem.table[i] for i in unsure)
+    pairs = problem.most_pairs(fit.pairs) if possible else []
     return pairs if len(pairs) == problem.required else None
 
 
-def _first_has_partner(problem: Problem) -> bool:
-    """Whether the first call that does not fit at its place, on the side that needs partners, could have one at all."""
-    if problem.mode == "subset":
-        accepts, call = problem.relation.accepts, problem.actual[problem.head]
-        return any(accepts(one, call) for one in problem.expected)
-    return problem.table[problem.head] != 0
-
-
-def _all_expected_have_partners(problem: Problem) -> bool:
-    return all(problem.table[i] for i in range(problem.head, len(problem.expected) - problem.tail))
+def _is_accepted(problem: Problem, j: int) -> bool:
+    """Whether any of the expected calls accepts this one."""
+    accepts, call = problem.relation.accepts, problem.actual[j]
+    of_its_tool = [one for one in problem.expected if one.tool.only in (call.name, None)]
+    return any(accepts(one, call) for one in of_its_tool)
