@@ -125,7 +125,7 @@ def wanted_like(actual: Sequence[ToolCall], random: Random) -> list[Any]:
 
 @settings(max_examples=400, deadline=None)
 @example([made("R", p="y"), made("R")], [call("R", p="x"), call("R", p="y")], None, Random(0), 1)
-@example([made("R", p="y"), made("R")], [call("R", p="x"), call("R", p="y")], {"R": "ignore"}, Random(0), 1)
+@example([made("W"), made("R", p="y")], [call("R", p="x"), "W"], {"R": "ignore"}, Random(0), 0)
 @example([made("W"), made("R", p=1)], [call("R", p=True), call("W")], None, Random(0), first_fit.FEW)
 @given(
     LONGER_ACTUAL,
