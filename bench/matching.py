@@ -2,7 +2,10 @@
 
 The calls are such as agents make: some twenty tools, most arguments distinct. A mismatch is two calls with another argument
 and one of another tool, so that the number of calls does not decide: once for the verdict alone, and once with the
-explanation written, of which AgentEvals has none.
+explanation written, of which AgentEvals has none. Where order does not count the calls also come shuffled.
+
+Either side gets its own form of what is expected before the clock runs: AgentEvals messages, roadtest expected calls. What
+it takes to build ours, from recorded calls or by ``call()``, is measured on top where the case says so.
 """
 
 from __future__ import annotations
@@ -11,13 +14,13 @@ import json
 import math
 import random
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
-from typing import Any
+from typing import Any, Literal
 
 from bench.environment import peers_python, plain
 from bench.measure import Rounds, clock, interleave
@@ -31,6 +34,7 @@ Calls = list[tuple[str, dict[str, Any]]]
 SIZES = (10, 50, 500, 10_000)
 OUTCOMES = ("match", "mismatch", "mismatch, explained")
 MODES = ("strict", "unordered", "subset", "superset")
+SHUFFLED_SIZES = (50, 10_000)
 PATIENCE_S = 10.0
 """How long AgentEvals may take for one comparison before it counts as not finished."""
 LONG_S = 0.02
@@ -44,19 +48,27 @@ class Job:
     expected: Calls
     matches: bool
     explained: bool = False
+    shuffled: bool = False
+    builds: Literal["", "recorded calls", "call()"] = ""
+    """What ours builds the expected calls from, each time; by default they are built before."""
 
     @property
     def outcome(self) -> str:
-        return "match" if self.matches else "mismatch, explained" if self.explained else "mismatch"
+        words = [
+            "shuffled" * self.shuffled,
+            "match" if self.matches else "mismatch",
+            "explained" * self.explained,
+            f"built from {self.builds}" * bool(self.builds),
+        ]
+        return ", ".join(filter(None, words))
 
     def ours(self) -> Callable[[], None]:
-        trajectory = Trajectory(
-            ToolCall(name=name, args=args, id=str(n)) for n, (name, args) in enumerate(self.actual)
-        )
-        expected = [call(name, **args) for name, args in self.expected]
+        trajectory = Trajectory(_recorded(self.actual))
+        expected = self._expected()
 
         def compare_and_explain() -> None:
-            match = trajectory.matches(expected, mode=self.mode, args="superset")
+            wanted = self._expected() if self.builds == "call()" else expected
+            match = trajectory.matches(wanted, mode=self.mode, args="superset")
             if bool(match) != self.matches:
                 raise RuntimeError(f"roadtest is wrong about {self.mode}")
             if self.explained:
@@ -64,19 +76,43 @@ class Job:
 
         return compare_and_explain
 
+    def _expected(self) -> Sequence[Any]:
+        """What a test would hand over; recorded calls are made expected ones by the match."""
+        if self.builds == "recorded calls":
+            return _recorded(self.expected)
+        return [call(name, **args) for name, args in self.expected]
+
 
 def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
     sizes = SIZES[:2] if setup.quick else SIZES
     with _worker() as worker:
         figures = [
-            figure
-            for size in sizes
-            for mode in MODES
-            for outcome in OUTCOMES
-            for figure in _compare(setup, worker, size, _job(size, mode, outcome))
+            figure for size in sizes for job in _jobs(size) for figure in _compare(setup, worker, size, job)
         ]
     in_order = list(_in_order(setup, sizes))
     return [*figures, *in_order], [_growth(figures)] if not setup.quick else []
+
+
+def _recorded(calls: Calls) -> list[ToolCall]:
+    return [ToolCall(name=name, args=args, id=str(n)) for n, (name, args) in enumerate(calls)]
+
+
+def _jobs(size: int) -> Iterator[Job]:
+    for mode in MODES:
+        for outcome in OUTCOMES:
+            yield _job(size, mode, outcome)
+    if size in SHUFFLED_SIZES:
+        for mode in MODES[1:]:
+            for outcome in OUTCOMES[:2]:
+                yield _shuffled(_job(size, mode, outcome))
+            yield replace(_shuffled(_job(size, mode, "match")), builds="recorded calls")
+            yield replace(_shuffled(_job(size, mode, "match")), builds="call()")
+
+
+def _shuffled(job: Job) -> Job:
+    return replace(
+        job, shuffled=True, actual=random.Random(len(job.actual)).sample(job.actual, len(job.actual))
+    )
 
 
 def _job(size: int, mode: str, outcome: str) -> Job:
@@ -100,7 +136,7 @@ def _job(size: int, mode: str, outcome: str) -> Job:
 def _compare(setup: Setup, worker: Worker, size: int, job: Job) -> Iterator[Figure]:
     ours = job.ours()
     case = f"{size:,} calls, {job.mode}, {job.outcome}"
-    faster = None if job.explained else Target("ratio", 0.01)
+    faster = None if job.explained or job.builds else Target("ratio", 0.01)
     target = {50: faster, 10_000: Target("ours", 1_000.0)}.get(size)
     times = max(1, int(LONG_S / max(clock(ours), 1e-6)))
     first = worker.time(job, 1)

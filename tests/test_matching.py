@@ -222,6 +222,22 @@ def test_paths_in_a_workspace() -> None:
     assert match(actual, expected, workspace="/w/lib")
 
 
+def test_only_what_speaks_of_paths_is_bound_to_the_workspace() -> None:
+    """Expected calls without a path stay as they were built, whatever the workspace."""
+    expected = [call("Read", file_path=Path("a.py")), call("Bash", command={"$contains": "ls"}), call("Glob")]
+    found = match(
+        [made("Read", file_path="/w/a.py"), made("Bash", command="ls"), made("Glob")],
+        expected,
+        workspace="/w",
+    )
+    assert found
+    assert [mine is given for mine, given in zip(found.expected, expected, strict=True)] == [
+        False,
+        True,
+        True,
+    ]
+
+
 def test_arguments_that_are_no_python_names() -> None:
     """Arguments can be given as a dict, so that none clashes with a parameter of call()."""
     assert match([made("X", **{"inside": 1, "run-now": 2})], [call("X", {"inside": 1, "run-now": 2})])

@@ -106,7 +106,7 @@ class Trajectory(Sequence[ToolCall]):
         ``trajectory == [...]`` is the same in mode ``strict`` with args ``superset``.
         """
         return match(
-            self, expected, mode=mode, args=args, overrides=overrides, agent=agent, workspace=workspace
+            self._calls, expected, mode=mode, args=args, overrides=overrides, agent=agent, workspace=workspace
         )
 
 

@@ -112,7 +112,7 @@ def call(
 
 def expected_calls(expected: Any, where: str = "expected") -> tuple[ExpectedCall, ...]:
     """Read a list of expected calls: names, ``call(...)``, objects as in JSON fixtures, or recorded calls."""
-    if type(expected) is not list and (
+    if type(expected) not in (list, tuple) and (
         isinstance(expected, str | bytes | Mapping) or not isinstance(expected, Iterable)
     ):
         raise UsageError(f"{where} is a list of calls or names of tools, not {expected!r}.")

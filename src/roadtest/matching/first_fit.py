@@ -8,7 +8,7 @@ tool; where these are many, among those that have a text in common with the expe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from roadtest.matching.expected import ExpectedCall
@@ -34,14 +34,15 @@ class FirstFit:
             self._tools[call.name].append(j)
         self._texts: dict[tuple[str, str], dict[str, list[int]]] = {}
 
-    def pair_equal(self) -> list[int]:
+    def pair_equal(self) -> list[int] | None:
         """Pair calls that have the same arguments; gives the expected calls that are left.
 
         The same arguments are as expected under every rule. Python takes some for the same that are not, such as 1 and
-        True: where an expected call has such, the rule is asked.
+        True: where an expected call has such, the rule is asked. None where the first that is left must have a partner and
+        cannot have any: where few are wrong that is soon known, and it is little to look at in vain.
         """
         expected, actual, accepts = self.problem.expected, self.problem.actual, self.problem.relation.accepts
-        tools, theirs, pairs, left = self._tools, self._args, self.pairs, []
+        tools, theirs, pairs, left = self._tools, self._args, self.pairs, list[int]()
         for i in self.problem.middle:
             one = expected[i]
             args, only = one.args, one.tool.only
@@ -54,6 +55,8 @@ class FirstFit:
                     pairs.append((i, j))
                     break
             else:
+                if not left and not self._may_have_partner(one):
+                    return None
                 left.append(i)
         return left
 
@@ -64,7 +67,7 @@ class FirstFit:
         expected calls need no partner, one that cannot have any is left, too.
         """
         expected, actual, relation = self.problem.expected, self.problem.actual, self.problem.relation
-        accepts, theirs, unsure = relation.accepts, self._args, []
+        accepts, theirs, unsure = relation.accepts, self._args, list[int]()
         for i in left:
             one = expected[i]
             places = self._candidates(one)
@@ -78,26 +81,33 @@ class FirstFit:
                     self.pairs.append((i, j))
                     break
             else:
-                if self.problem.mode != "subset" and not any(accepts(one, actual[j]) for j in places):
+                if not self._may_have_partner(one):
                     return None
                 unsure.append(i)
         return unsure
 
-    def unpaired(self) -> list[int]:
-        """The actual calls that are left."""
-        return [j for j, args in enumerate(self._args) if args is not _TAKEN]
+    def _may_have_partner(self, one: ExpectedCall) -> bool:
+        """Whether some call could be its partner, taken or not; or it needs none."""
+        if self.problem.mode == "subset":
+            return True
+        accepts, actual, places = self.problem.relation.accepts, self.problem.actual, self._candidates(one)
+        return places is None or any(accepts(one, actual[j]) for j in places)
 
-    def _candidates(self, one: ExpectedCall) -> list[int] | None:
+    def unpaired(self) -> Iterator[int]:
+        """The actual calls that are left."""
+        return (j for j, args in enumerate(self._args) if args is not _TAKEN)
+
+    def _candidates(self, one: ExpectedCall) -> Sequence[int] | None:
         """All calls that it may accept, where they are few."""
-        found: list[int] = []
-        for places in one.tool.among(self._tools):
-            few: Sequence[int] | None = places
-            if len(places) > FEW:
-                few = self._sharing_a_text(one, places) if self.problem.relation.wants_all_expected else None
-            if few is None:
-                return None
-            found += few
-        return sorted(found)
+        found = [self._few(one, places) for places in one.tool.among(self._tools)]
+        if len(found) == 1:
+            return found[0]
+        return None if None in found else sorted(j for few in found if few for j in few)
+
+    def _few(self, one: ExpectedCall, places: Sequence[int]) -> Sequence[int] | None:
+        if len(places) <= FEW:
+            return places
+        return self._sharing_a_text(one, places) if self.problem.relation.wants_all_expected else None
 
     def _sharing_a_text(self, one: ExpectedCall, places: Sequence[int]) -> Sequence[int] | None:
         """The calls of one tool that have a text at the place where it is expected, where they are few."""

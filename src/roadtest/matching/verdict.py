@@ -7,6 +7,8 @@ without a search and are enough.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from roadtest.matching.first_fit import FEW, FirstFit
 from roadtest.matching.pairing import Problem
 from roadtest.matching.solve import Pairs
@@ -40,23 +42,21 @@ def _in_order(problem: Problem) -> Pairs | None:
 def _in_any_order(problem: Problem) -> Pairs | None:
     fit = FirstFit(problem)
     left = fit.pair_equal()
-    if len(fit.pairs) < problem.required:
-        # The first is enough to look at where few are wrong, and little to look at in vain.
-        if problem.mode == "subset" and not _is_accepted(problem, fit.unpaired()[0]):
-            return None
-        unsure = fit.pair_accepted(left)
-        if unsure is None:
-            return None
-        if len(fit.pairs) < problem.required:
-            return _most_pairs(problem, fit, unsure)
-    return sorted(fit.pairs)
+    if left is None or len(fit.pairs) == problem.required:
+        return None if left is None else sorted(fit.pairs)
+    if problem.mode == "subset" and not _is_accepted(problem, next(fit.unpaired())):
+        return None
+    unsure = fit.pair_accepted(left)
+    if unsure is None or len(fit.pairs) == problem.required:
+        return None if unsure is None else sorted(fit.pairs)
+    return _most_pairs(problem, fit, unsure)
 
 
 def _most_pairs(problem: Problem, fit: FirstFit, unsure: list[int]) -> Pairs | None:
     """The best pairing, unless a call that cannot have a partner makes it superfluous."""
     problem.check_size()
     if problem.mode == "subset":
-        possible = all(_is_accepted(problem, j) for j in fit.unpaired()[:FEW])
+        possible = all(_is_accepted(problem, j) for j in islice(fit.unpaired(), FEW))
     else:
         possible = all(problem.table[i] for i in unsure)
     pairs = problem.most_pairs(fit.pairs) if possible else []
