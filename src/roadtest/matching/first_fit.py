@@ -99,9 +99,9 @@ class FirstFit:
 
     def _candidates(self, one: ExpectedCall) -> Sequence[int] | None:
         """All calls that it may accept, where they are few."""
+        if one.tool.only is not None:
+            return self._few(one, self._tools.get(one.tool.only, ()))
         found = [self._few(one, places) for places in one.tool.among(self._tools)]
-        if len(found) == 1:
-            return found[0]
         return None if None in found else sorted(j for few in found if few for j in few)
 
     def _few(self, one: ExpectedCall, places: Sequence[int]) -> Sequence[int] | None:
