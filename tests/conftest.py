@@ -34,10 +34,10 @@ PATIENCE = (5.0, 60.0)
 
 @pytest.fixture(scope="session", autouse=True)
 def _few_plugins() -> Iterator[None]:
-    """An inner session loads roadtest and xdist only; some of the plugins installed take a second to load."""
+    """An inner session loads roadtest only, and xdist if it says so; some of the plugins take a second to load."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        environment.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin,xdist.plugin,xdist.looponfail")
+        environment.setenv("PYTEST_PLUGINS", "roadtest.pytest_plugin")
         yield
 
 

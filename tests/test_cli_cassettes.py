@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,16 +238,12 @@ def record(project: Path, *answers: script.Say, only: str = "") -> None:
     """Record the evals of the project, or those of this name, from an API that says these things in turn."""
     key = {"ANTHROPIC_API_KEY": "any-key"}
     with testing.upstream(script.Script(*answers)) as api:
-        done = run_pytest(project, "--cassettes=record", "-k", only, ROADTEST_UPSTREAM=api.url, **key)
+        done = run(project, "--cassettes=record", "-k", only, ROADTEST_UPSTREAM=api.url, **key)
     assert done.returncode == 0, done.stdout
 
 
-def run_pytest(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, **variables}
-    return subprocess.run(
-        command, cwd=project, capture_output=True, text=True, check=False, env=environment, timeout=120
-    )
+def run(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return commands.roadtest("run", *arguments, cwd=project, env={**os.environ, **variables})
 
 
 @pytest.fixture(scope="session")
@@ -361,7 +356,7 @@ def test_the_check_finds_what_the_newest_run_did_not_ask_for(recorded: Path) -> 
     cassette.exchanges.append(extra)
     cassette.metadata.exchanges = 2
     files.save(folder, cassette)
-    assert run_pytest(recorded, "-k", "polite").returncode != 0
+    assert run(recorded, "-k", "polite").returncode != 0
 
     ((kind, place, said),) = check_in(recorded)
     assert (kind, place) == ("unplayed", "greeting/polite")

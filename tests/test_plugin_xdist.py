@@ -6,7 +6,7 @@ import pytest
 
 from roadtest.record import find_run, read_record
 
-XDIST = ("-n", "2")
+XDIST = ("-p", "xdist.plugin", "-n", "2")
 
 
 def test_workers_share_one_record(pytester: pytest.Pytester) -> None:
