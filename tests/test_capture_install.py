@@ -228,7 +228,9 @@ def test_the_plugin_runs_the_same_hooks(tmp_path: Path) -> None:
 
 @given(
     value=st.recursive(
-        st.none() | st.text() | st.integers(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)
+        st.none() | st.text() | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=12,
     )
 )
 def test_items_cover_exactly_their_values(value: Any) -> None:

@@ -325,7 +325,7 @@ def one(number):
         assert (path / "n").read_text() == str(number)
         assert (path / "README").read_text() == "README\\n"
 with ThreadPoolExecutor(5) as pool:
-    list(pool.map(one, range(25)))
+    list(pool.map(one, range(int(sys.argv[2]))))
 """
 
 
@@ -333,7 +333,7 @@ def test_eight_processes_make_two_hundred_worktrees_of_one_repository(repo: Path
     """Created and removed all at once: no error, nothing left, the repository sound, the checkout the same byte for byte."""
     before = fingerprint(repo)
     crowd = [
-        subprocess.Popen([sys.executable, "-W", "error", "-c", CROWD, repo], stderr=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-W", "error", "-c", CROWD, repo, "25"], stderr=subprocess.PIPE)
         for _ in range(8)
     ]
     for process in crowd:
@@ -364,7 +364,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(repo: Path) -> None:
     assert left.exists()
     with Workspace.worktree(repo).open() as path:
         assert not left.exists()
-        with subprocess.Popen([sys.executable, "-c", CROWD, repo]) as other:
+        with subprocess.Popen([sys.executable, "-c", CROWD, repo, "1"]) as other:
             other.wait()
         assert path.exists()
     assert not (repo / ".trees").exists()

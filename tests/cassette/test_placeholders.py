@@ -27,7 +27,9 @@ PIECES = st.sampled_from(
 )
 TEXT = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 JSON = st.recursive(
-    TEXT | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner)
+    TEXT | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
 )
 
 

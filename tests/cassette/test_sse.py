@@ -19,7 +19,9 @@ from roadtest.errors import CassetteError
 words = st.text(max_size=20)
 scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | words
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3)
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
 )
 objects = st.dictionaries(words, values, max_size=3)
 RESERVED = {"type", "text", "citations", "thinking", "signature", "input", "content", sse.DELTAS}
