@@ -7,12 +7,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.measure import Took, ended
+from roadtest.capture import Dialogue, Receiver, spooling_settings
 from roadtest.installation import find_claude
 
 Turns = Sequence[Sequence[Mapping[str, Any]]]
@@ -88,7 +91,7 @@ def environment(folder: Path, model: str, **more: str) -> dict[str, str]:
     }
 
 
-def claude_command(prompt: str, *more: str) -> list[str]:
+def claude_command(*prompt: str, more: Sequence[str] = ()) -> list[str]:
     flags = [
         "--output-format",
         "stream-json",
@@ -97,4 +100,28 @@ def claude_command(prompt: str, *more: str) -> list[str]:
         "--setting-sources",
         "project",
     ]
-    return [str(find_claude().path), "-p", prompt, *flags, "--dangerously-skip-permissions", *more]
+    return [str(find_claude().path), "-p", *prompt, *flags, "--dangerously-skip-permissions", *more]
+
+
+def talk(prompt: str, receiver: Receiver, *, env: Mapping[str, str], cwd: Path) -> tuple[Took, bytes]:
+    """Run Claude Code with our hooks and nothing else of ours; also what it printed. Our answers count as its time."""
+    dialogue = Dialogue(prompt, receiver)
+    settings = json.dumps(spooling_settings(receiver.spool))
+    argv = claude_command(*dialogue.arguments, more=("--settings", settings))
+    ours, started = time.thread_time(), time.perf_counter()
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env), cwd=cwd)
+    assert process.stdin is not None and process.stdout is not None  # noqa: PT018 - both are pipes
+    process.stdin.write(dialogue.opening)
+    process.stdin.flush()
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if reply := dialogue.reply(line):
+            process.stdin.write(reply)
+            process.stdin.flush()
+        elif b'"type":"result"' in line:
+            process.stdin.close()
+    usage = ended(process)
+    receiver.close()
+    cpu = usage.ru_utime + usage.ru_stime + time.thread_time() - ours
+    return Took(time.perf_counter() - started, cpu), b"".join(lines)

@@ -3,9 +3,8 @@
     python canned_server.py TURNS.json [--log FOLDER]
 
 TURNS.json is a list of lists of content blocks. Which turn a request gets is read off the request (the number of tool
-results it carries), so runs need no telling apart. Prints its port first. Events posted to ``/hook-events`` are thanked for.
-Anything but a POST is refused and counted; ``GET /requests`` tells how many were answered and refused. ``--log`` keeps every
-request for the bench of cassettes.
+results it carries), so runs need no telling apart. Prints its port first. Anything but a POST is refused and counted;
+``GET /requests`` tells how many were answered and refused. ``--log`` keeps every request for the bench of cassettes.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ class Model:
         if not head.startswith(b"POST"):
             self.refused += 1
             return b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"
-        if head.startswith(b"POST /hook-events "):
-            return response("application/json", b"")
         if self._log:
             (self._log / f"{self.answered:04}.head").write_bytes(head)
             (self._log / f"{self.answered:04}.json").write_bytes(body)

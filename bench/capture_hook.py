@@ -1,6 +1,6 @@
 """What capturing a call costs: the hook as a process of its own, and many events inside a session of Claude Code.
 
-Runs of roadtest post their events to its server, which is *posted* here; *active* and *inactive* is the installed script.
+Runs that roadtest starts are *asked* about their events; *active* and *inactive* is the installed script.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from bench.measure import Rounds, Took, clock, command, interleave
 from bench.question import Question, Setup, compare
 from bench.results import Figure, Target, Unit
 from roadtest.capture import Receiver, hook_settings
-from roadtest.cassette.scripted import ScriptSession
-from roadtest.cassette.server import shared
-from roadtest.script import Script, say
 
 APPEND, NOTHING, NO_HOOK = "sh -c 'cat >> file'", "sh -c :", "no hook"
-POSTED, ACTIVE, INACTIVE = "posted", "active", "inactive"
-TARGETS = {POSTED: (APPEND, 1.25), ACTIVE: (APPEND, 1.25), INACTIVE: (NOTHING, 1.0)}
-Handler = tuple[dict[str, str], dict[str, str]]
-"""A hook in the words of the settings, and what is in its environment."""
+ASKED, ACTIVE, INACTIVE = "asked", "active", "inactive"
+TARGETS = {ASKED: (APPEND, 1.25), ACTIVE: (APPEND, 1.25), INACTIVE: (NOTHING, 1.0)}
 BURST = 16
+EVENTS = ("PreToolUse", "PostToolUse", "PostToolBatch")
+"""What happens at every call."""
 
 
 def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
@@ -89,20 +86,16 @@ def _event() -> dict[str, object]:
 
 
 def _in_session(setup: Setup) -> list[Figure]:
-    """The same handlers on every call before and after, in one run of Claude Code; what no hook takes is taken off."""
+    """The same handlers at every call, in one run of Claude Code; what no hook takes is taken off."""
     calls = 2 if setup.quick else 32
     (setup.folder / "read.txt").write_text("x = 1\n" * 100)
     reads = [[bare.call("Read", number, file_path=str(setup.folder / "read.txt"))] for number in range(calls)]
-    receiver = Receiver(setup.folder / "posted", {}, setup.folder / "spool")
-    with (
-        bare.canned_model([*reads, [bare.say("Done.")]], setup.folder) as model,
-        shared().mount(ScriptSession(Script(say("")), {}), receiver) as mount,
-    ):
-        took = interleave(_sessions(setup, model.url, mount.event_url), setup.rounds)
-    lines = (setup.folder / "posted" / "tool-calls.jsonl").read_bytes().count(b"\n")
-    if receiver.problems or lines != 2 * calls * (setup.rounds + 1):
-        raise RuntimeError(f"{lines} lines, {receiver.problems}")
-    events = 2 * calls
+    with bare.canned_model([*reads, [bare.say("Done.")]], setup.folder) as model:
+        took = interleave(_sessions(setup, model.url), setup.rounds)
+    lines = (setup.folder / ASKED / "tool-calls.jsonl").read_bytes().count(b"\n")
+    if lines != 2 * calls * (setup.rounds + 1):
+        raise RuntimeError(f"{lines} lines")
+    events = calls * len(EVENTS)
     return [
         *_figures(Rounds.of(took, "wall").minus(NO_HOOK, events), "added to a session, {}", "ms"),
         *_figures(
@@ -111,26 +104,34 @@ def _in_session(setup: Setup) -> list[Figure]:
     ]
 
 
-def _sessions(setup: Setup, model: str, event_url: str) -> dict[str, Callable[[], Took]]:
-    commands = {
-        name: ({"type": "command", "command": shell}, more)
-        for name, (shell, more) in _handlers(setup.folder).items()
-    }
-    posted: Handler = {"type": "http", "url": event_url}, {}
-    handlers: dict[str, Handler] = {NO_HOOK: ({}, {}), POSTED: posted, **commands}
-    return {name: _session(setup, model, hook, more) for name, (hook, more) in handlers.items()}
+def _sessions(setup: Setup, model: str) -> dict[str, Callable[[], Took]]:
+    handlers = {NO_HOOK: ("", {}), **_handlers(setup.folder)}
+    commands = {name: _session(setup, model, shell, more) for name, (shell, more) in handlers.items()}
+    return {ASKED: _asked(setup, model), **commands}
 
 
-def _session(
-    setup: Setup, model: str, hook: Mapping[str, str], more: Mapping[str, str]
-) -> Callable[[], Took]:
-    groups = [{"matcher": "*", "hooks": [hook]}]
-    hooks = dict.fromkeys(("PreToolUse", "PostToolUse"), groups) if hook else {}
-    argv = bare.claude_command("Read it.", "--settings", json.dumps({"hooks": hooks}))
+def _session(setup: Setup, model: str, shell: str, more: Mapping[str, str]) -> Callable[[], Took]:
+    groups = [{"hooks": [{"type": "command", "command": shell}]}]
+    hooks = dict.fromkeys(EVENTS, groups) if shell else {}
+    argv = bare.claude_command("Read it.", more=("--settings", json.dumps({"hooks": hooks})))
 
     def run() -> Took:
         folder = Path(tempfile.mkdtemp(dir=setup.folder))
         return command(argv, env=bare.environment(folder, model, **more), cwd=setup.folder)
+
+    return run
+
+
+def _asked(setup: Setup, model: str) -> Callable[[], Took]:
+    """All that a run of roadtest is asked about, so a few events more."""
+
+    def run() -> Took:
+        folder = Path(tempfile.mkdtemp(dir=setup.folder))
+        receiver = Receiver(setup.folder / ASKED, {}, folder / "spool")
+        took, _ = bare.talk("Read it.", receiver, env=bare.environment(folder, model), cwd=setup.folder)
+        if receiver.problems:
+            raise RuntimeError(receiver.problems[0])
+        return took
 
     return run
 

@@ -7,6 +7,7 @@ what is reported is the median over the rounds with the quartiles as its spread.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -115,12 +116,18 @@ def command(
             cwd=cwd,
         )
         output = process.stdout.read() if process.stdout else b""
-        _, status, usage = os.wait4(process.pid, 0)
+        usage = ended(process)
         wall = time.perf_counter() - started
-    # The process was reaped by wait4, which subprocess does not know: without this it would look for it again.
-    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in ok:
         raise RuntimeError(
             f"exit code {process.returncode}: {argv}\n{output.decode(errors='replace')[-4000:]}"
         )
     return Took(wall, usage.ru_utime + usage.ru_stime)
+
+
+def ended(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
+    """Wait for the end of a process, and tell what it and all it waited for used."""
+    _, status, usage = os.wait4(process.pid, 0)
+    # It was reaped here, which subprocess does not know: without this it would look for it again.
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage

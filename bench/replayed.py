@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from bench.environment import user_python
 from bench.measure import Rounds, Took, command, interleave
 from bench.question import Question, Setup, compare
 from bench.results import Figure, Target
-from roadtest.capture import posting_settings
+from roadtest.capture import Receiver
 
 OURS = "replayed"
 BARE = "bare `claude -p`"
@@ -84,17 +83,18 @@ def bare_runs(folder: Path, model: str, runs: int, jobs: int, *, hooks: bool = F
 
 def _bare_run(folder: Path, home: Path, model: str, hooks: bool) -> None:
     env = bare.environment(home, model)
-    settings = ["--settings", json.dumps(posting_settings(f"{model}/hook-events", home))] if hooks else []
-    done = subprocess.run(
-        bare.claude_command(project.PROMPT, *settings),
-        cwd=folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-    )
-    if project.ANSWER.encode() not in done.stdout:
-        raise RuntimeError(f"Claude Code did not get to its last answer:\n{done.stdout.decode()[-2000:]}")
+    if hooks:
+        receiver = Receiver(home / "captured", {}, home / "spool")
+        _, printed = bare.talk(project.PROMPT, receiver, env=env, cwd=folder)
+        if receiver.problems:
+            raise RuntimeError(receiver.problems[0])
+    else:
+        argv = bare.claude_command(project.PROMPT)
+        printed = subprocess.run(
+            argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        ).stdout
+    if project.ANSWER.encode() not in printed:
+        raise RuntimeError(f"Claude Code did not get to its last answer:\n{printed.decode()[-2000:]}")
 
 
 QUESTION = Question("replayed", "How close is a replayed suite to bare Claude Code?", measure, rounds=5)

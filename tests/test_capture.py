@@ -249,7 +249,7 @@ def test_a_run_without_calls_is_valid_and_one_without_hooks_is_not(run_claude: R
 
 
 def test_settings_of_the_project_cannot_switch_capture_off_unseen(run_claude: RunScript) -> None:
-    """A project that disables all hooks makes its runs invalid, calls or not."""
+    """A project that disables all hooks makes its runs invalid, calls or not: hooks of its own did not run either."""
     model = script.Script(script.call("Bash", command="true"), script.say("Done."))
     run = run_claude(script=model, workspace=settings(disableAllHooks=True))
 
@@ -361,14 +361,14 @@ def test_installed_hooks_and_the_plugin_capture_alike(
         for change in install(project / ".claude" / "settings.json"):
             change.apply()
     project.mkdir(exist_ok=True)
-    monkeypatch.setattr("roadtest.capture.posting_settings", lambda *_: {"hooks": {}})
+    monkeypatch.setattr("roadtest.capture.hook_settings", lambda **_: {"hooks": {}})
     model = script.Script(
         [script.call("Bash", command="echo one"), script.call("NoSuchTool")],
         script.call("Bash", command="exit 4"),
         script.say("Done."),
     )
     plugins = [] if way == "installed" else [plugin.ROOT]
-    run = run_claude(script=model, workspace=Workspace.copy(project), plugins=plugins)
+    run = run_claude(script=model, workspace=Workspace.copy(project), plugins=plugins, background_agents=True)
 
     assert run.invalid == ""
     expected = [("Bash", "ok", 0), ("NoSuchTool", "failed", None), ("Bash", "failed", 4)]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from roadtest.errors import EnvironmentProblem
-from roadtest.isolation import Cancel, Finished, run_process
+from roadtest.isolation import Cancel, Finished, Input, run_process
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -83,13 +83,45 @@ def test_the_end_of_stderr_is_kept() -> None:
     assert len(finished.stderr) == 64 * 1024
 
 
-def test_stdin_is_what_was_given_and_then_ends() -> None:
-    """The program reads exactly the given bytes, and nothing by default, even without ever reading."""
+def test_a_program_that_is_told_nothing_reads_nothing() -> None:
+    """Without anything to say, the program reads the end at once."""
     lines: list[bytes] = []
-    run(["cat"], stdin=b"a\nb", on_line=lines.append)
     run(["cat"], on_line=lines.append)
-    run(["true"], stdin=b"x" * 10_000_000)
-    assert lines == [b"a", b"b"]
+    assert lines == []
+
+
+def test_a_program_can_be_talked_to() -> None:
+    """What is said in answer to a line is read before the next, and the end once all has been said."""
+    lines: list[bytes] = []
+    told = Input(b"1\n")
+
+    def count(line: bytes) -> None:
+        lines.append(line)
+        told.say(b"%d\n" % (int(line) + 1))
+        if line == b"5":
+            told.end()
+            told.say(b"too late\n")
+
+    run(["cat"], on_line=count, stdin=told)
+    assert lines == [b"1", b"2", b"3", b"4", b"5", b"6"]
+
+
+def test_what_is_said_may_be_more_than_a_pipe_holds() -> None:
+    """Megabytes in both directions at once block nobody, and all of them arrive."""
+    lines: list[bytes] = []
+    told = Input((b"x" * 999 + b"\n") * 10_000)
+    told.end()
+    run(["cat"], on_line=lines.append, stdin=told)
+    assert [len(lines), {len(line) for line in lines}] == [10_000, {999}]
+
+
+def test_a_program_need_not_listen() -> None:
+    """One that never reads, or closes its ears, ends as it would; and it can be called off while it is talked to."""
+    told = Input(b"x" * 10_000_000)
+    assert run(["true"], stdin=told).exit_code == 0
+    told.say(b"x")
+    assert shell("exec <&-; echo deaf; exit 4", stdin=Input(b"x" * 10_000_000)).exit_code == 4
+    assert shell("sleep 1000", stdin=Input(b"x" * 10_000_000), timeout=0.2).timed_out
 
 
 def test_the_program_gets_this_environment_folder_and_umask(tmp_path: Path) -> None:

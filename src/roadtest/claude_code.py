@@ -80,11 +80,11 @@ class ClaudeCode:
             )
         return Policies(**dict(self.drift))
 
-    def command(self, prompt: str, *, settings_file: Path, base: Path) -> list[str]:
-        """The arguments after ``claude`` for one prompt."""
+    def command(self, *prompt: str, settings_file: Path, base: Path) -> list[str]:
+        """The arguments after ``claude``; ``prompt`` is the prompt itself, or the options that say where it comes from."""
         return [
             "-p",
-            prompt,
+            *prompt,
             "--output-format",
             "stream-json",
             "--verbose",

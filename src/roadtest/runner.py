@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from roadtest.claude_code import ClaudeCode
 from roadtest.errors import CassetteError, UsageError
 from roadtest.isolation import (
     Finished,
+    Input,
     World,
     confined,
     merge_settings,
@@ -100,20 +100,15 @@ class Conversation:
             self._serve(prompt)
         if self._cassette:
             self._cassette.begin_turn()
-        stream = Stream()
+        stream, dialogue = Stream(), self._dialogue(prompt)
         before = capture.Mark.of(self._place.capture_folder)
         started = monotonic()
-        with self._confined(self._argv(prompt)) as argv:
-            finished = run_process(
-                argv,
-                cwd=self._world.path,
-                env=self._environment(),
-                timeout=self._task.timeout,
-                on_line=stream.feed,
-                cancel=self._place.cancel,
-            )
+        with self._confined(self._argv(prompt, dialogue)) as argv:
+            finished = self._follow(argv, stream, dialogue)
         self._receiver.close()
         captured = capture.read(self._place.capture_folder, since=before)
+        if dialogue and dialogue.refusal and stream.finished:
+            self._receiver.problems.append(f"the capture hooks were not taken: {dialogue.refusal}")
         run = self._read_back(stream, captured, finished, monotonic() - started)
         self._runs.append(run)
         return run
@@ -174,31 +169,60 @@ class Conversation:
         self._receiver = capture.Receiver(
             self._place.capture_folder, self._world.environment(), self._world.home / "roadtest-events"
         )
-        self._mount = self._stack.enter_context(shared().mount(self._served, self._receiver))
+        self._mount = self._stack.enter_context(shared().mount(self._served))
         if isinstance(session, cassette.CassetteSession):
             self._cassette = session
             self._stack.enter_context(answering(Endpoint(self._mount.base_url)))
 
-    def _argv(self, prompt: str) -> list[str]:
+    def _dialogue(self, prompt: str) -> capture.Dialogue | None:
+        """None where a run has to be told its prompt on the command line, and runs the hook for each event.
+
+        Talked to, Claude Code would not end by itself, and has other limits for what it runs in the background.
+        """
+        if self._task.background_agents or not prompt.strip():
+            return None
+        return capture.Dialogue(prompt, self._receiver)
+
+    def _argv(self, prompt: str, dialogue: capture.Dialogue | None) -> list[str]:
         settings_file = self._world.home / "roadtest-settings.json"
+        hooks = (
+            capture.spooling_settings(self._receiver.spool)
+            if dialogue
+            else capture.hook_settings(compile_in=self._world.home)
+        )
         settings = merge_settings(
-            self._hook_settings(),
+            hooks,
             self._task.extra_settings,
             protective_settings(self._world.path, self._environment()),
         )
         settings_file.write_bytes(msgspec.json.encode(settings))
         session = ["--resume" if self._runs else "--session-id", self._session_id]
-        command = self._task.command(prompt, settings_file=settings_file, base=self._place.base)
+        told = dialogue.arguments if dialogue else (prompt,)
+        command = self._task.command(*told, settings_file=settings_file, base=self._place.base)
         return [str(self._place.claude), *command, *session]
 
-    def _hook_settings(self) -> dict[str, Any]:
-        """Events are posted to the server, unless settings that we do not write may keep them from it."""
-        may_post = self._task.settings != "user" and capture.may_post(
-            self._world.path, self._task.extra_settings
+    def _follow(self, argv: list[str], stream: Stream, dialogue: capture.Dialogue | None) -> Finished:
+        """Run it to its end; in a dialogue that is ours to decide, and comes with the result."""
+        told = Input(dialogue.opening) if dialogue else None
+
+        def on_line(line: bytes) -> None:
+            reply = dialogue.reply(line) if dialogue else None
+            if reply is None:
+                stream.feed(line)
+            if told:
+                told.say(reply or b"")
+                if stream.finished:
+                    told.end()
+
+        return run_process(
+            argv,
+            cwd=self._world.path,
+            env=self._environment(),
+            timeout=self._task.timeout,
+            on_line=on_line,
+            cancel=self._place.cancel,
+            stdin=told,
         )
-        if may_post:
-            return capture.posting_settings(self._mount.event_url, self._receiver.spool)
-        return capture.hook_settings(compile_in=self._world.home)
 
     @contextmanager
     def _confined(self, argv: list[str]) -> Iterator[list[str]]:

@@ -50,6 +50,11 @@ class Captured:
         """Whether any hook wrote anything: a run without calls still has a session that starts."""
         return bool(self.events or self.lifecycle)
 
+    @property
+    def started(self) -> bool:
+        """Whether hooks ran from the start of the session on: where settings switch them off, not even that one does."""
+        return any(event.event == "SessionStart" for event in self.lifecycle)
+
     def of_sessions(self, sessions: list[str]) -> Captured:
         """Without what other sessions wrote to the same folder: an earlier run, or a ``claude`` started by a tool."""
         if not sessions:

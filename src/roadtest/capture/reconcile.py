@@ -111,8 +111,11 @@ def _outcome(seen: StreamCall) -> Status:
 
 
 def _silence(captured: Captured, stream: Stream) -> Iterator[str]:
-    """No line at all is not the same as no calls: even an idle session announces its start."""
-    if captured.active:
+    """No line at all is not the same as no calls: even an idle session announces its start.
+
+    Whoever switched hooks off switched off the project's too, so what the agent did then is not what it would do.
+    """
+    if captured.started:
         return
     if "SessionStart" in stream.hooks_ran:
         yield "capture was off: Claude Code ran its hooks, but none of them wrote to the folder of this run"

@@ -6,7 +6,6 @@ import py_compile
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,10 @@ LIFECYCLE_EVENTS = (
     "PreCompact",
 )
 
-BEFORE_HTTP = frozenset({"SessionStart"})
-"""Events that Claude Code does not post, but only runs a command for."""
-
-HTTP_LIMIT = "allowedHttpHookUrls"
+UNASKED_EVENTS = ("SessionStart", "SessionEnd")
+"""Events that Claude Code only runs commands for."""
+ASKED_EVENTS = tuple(event for event in TOOL_EVENTS + LIFECYCLE_EVENTS if event not in UNASKED_EVENTS)
+"""Events that a ``Dialogue`` is asked about."""
 
 
 def hook_settings(*, python: str | None = None, compile_in: Path | None = None) -> dict[str, Any]:
@@ -46,11 +45,10 @@ def hook_settings(*, python: str | None = None, compile_in: Path | None = None) 
     return {"hooks": groups(command(shlex.quote(str(script)), python=shlex.quote(interpreter)))}
 
 
-def posting_settings(url: str, spool: Path) -> dict[str, Any]:
-    """Settings that post every event to ``url``, for a ``Receiver``; what cannot be posted is left in its spool."""
-    leave = {"type": "command", "command": f"cat > {shlex.quote(str(spool))}/$$ || exit 0"}
-    posted, left = _on_every_event({"type": "http", "url": url}), _on_every_event(leave)
-    return {"hooks": posted | {event: left[event] for event in BEFORE_HTTP}}
+def spooling_settings(spool: Path) -> dict[str, Any]:
+    """Settings that leave what a ``Dialogue`` is not asked about in the spool of its ``Receiver``."""
+    command = f"cat > {shlex.quote(str(spool))}/$$ || exit 0"
+    return {"hooks": {event: groups(command)[event] for event in UNASKED_EVENTS}}
 
 
 @cache
@@ -58,13 +56,6 @@ def _bytecode() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         compiled = py_compile.compile(hook.__file__, f"{folder}/hook.pyc", doraise=True)
         return Path(str(compiled)).read_bytes()
-
-
-def may_post(workspace: Path, settings: Mapping[str, Any]) -> bool:
-    """Whether neither these settings nor the project's limit where events may be posted to: that would leave us out."""
-    files = (workspace / ".claude" / name for name in ("settings.json", "settings.local.json"))
-    limited = any(HTTP_LIMIT.encode() in file.read_bytes() for file in files if file.is_file())
-    return HTTP_LIMIT not in settings and not limited
 
 
 def command(script: str, *, python: str = "python3") -> str:
@@ -78,10 +69,6 @@ def command(script: str, *, python: str = "python3") -> str:
 
 def groups(command: str) -> dict[str, list[dict[str, Any]]]:
     """The command on every event that is captured."""
-    return _on_every_event({"type": "command", "command": command})
-
-
-def _on_every_event(handler: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
-    handlers = [handler]
+    handlers = [{"type": "command", "command": command}]
     tools = {event: [{"matcher": "*", "hooks": handlers}] for event in TOOL_EVENTS}
     return tools | {event: [{"hooks": handlers}] for event in LIFECYCLE_EVENTS}

@@ -40,7 +40,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _COUNT_TOKENS = "/v1/messages/count_tokens"
-_EVENTS = "/hook-events"
 
 
 @dataclass
@@ -50,8 +49,6 @@ class Mount:
     session: Session
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
-    on_event: Callable[[bytes], None] | None = None
-    """Takes what the hooks of the run post."""
     egress: list[str] = field(default_factory=list)
     """Where the run tried to connect besides the model."""
     closed: bool = False
@@ -60,10 +57,6 @@ class Mount:
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/{self.token}"
-
-    @property
-    def event_url(self) -> str:
-        return f"{self.base_url}{_EVENTS}"
 
     @property
     def proxy_url(self) -> str:
@@ -131,8 +124,8 @@ class Server:
         threading.Thread(target=asyncio.run, args=(serve,), name="roadtest-server", daemon=True).start()
 
     @contextmanager
-    def mount(self, session: Session, on_event: Callable[[bytes], None] | None = None) -> Iterator[Mount]:
-        mount = Mount(session, self.port, on_event=on_event)
+    def mount(self, session: Session) -> Iterator[Mount]:
+        mount = Mount(session, self.port)
         self._mounts[mount.token] = mount
         try:
             yield mount
@@ -160,11 +153,7 @@ class Server:
             await _send_error(send, Refuse("no run is served under this address", 404, "not_found_error"))
             return
         request = Request(scope["method"], f"/{path}", headers, body, scope["query_string"].decode("latin-1"))
-        if mount.on_event and (request.method, request.path) == ("POST", _EVENTS):
-            mount.on_event(body)
-            await _send(send, 200, "application/json", b"")
-        else:
-            await _respond(mount, request, send)
+        await _respond(mount, request, send)
 
     def _note_egress(self, method: str, target: str, headers: dict[str, str]) -> None:
         if mount := self._mounts.get(_proxy_user(headers)):

@@ -1,5 +1,6 @@
 """Worlds that cannot touch each other: workspaces, environments and process trees of one run each."""
 
+from roadtest.isolation.input import Input
 from roadtest.isolation.process import Cancel, Finished, run_process
 from roadtest.isolation.sandbox import confined
 from roadtest.isolation.settings import Settings, merge_settings, protective_settings, settings_arguments
@@ -11,6 +12,7 @@ __all__ = [
     "Cancel",
     "Changes",
     "Finished",
+    "Input",
     "Settings",
     "Workspace",
     "World",

@@ -9,7 +9,6 @@ import select
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Self
 import msgspec
 
 from roadtest.errors import EnvironmentProblem
+from roadtest.isolation.input import Input
 
 STDERR_TAIL = 64 * 1024
 _CHUNK = 1 << 20
@@ -85,9 +85,13 @@ def run_process(
     timeout: float | None,
     on_line: Callable[[bytes], None],
     cancel: Cancel | None = None,
-    stdin: bytes = b"",
+    stdin: Input | None = None,
 ) -> Finished:
-    """Run ``argv`` to its end; ``on_line`` gets each line of its stdout as it comes, without the line's end."""
+    """Run ``argv`` to its end; ``on_line`` gets each line of its stdout as it comes, without the line's end.
+
+    The program may be talked to: what ``on_line`` says to ``stdin`` is written while the program runs. Without it there is
+    nothing to read.
+    """
     cancel = cancel or Cancel()
     if cancel.is_set():
         return Finished(exit_code=None, cancelled=True)
@@ -109,10 +113,11 @@ def run_process(
 
 
 class _Running:
-    """A program under a guard, seen from our side: two pipes and the control socket."""
+    """A program under a guard, seen from our side: the pipes and the control socket."""
 
-    def __init__(self, order: bytes, stdin: bytes) -> None:
+    def __init__(self, order: bytes, stdin: Input | None) -> None:
         self.stderr = b""
+        self._input = stdin
         self._answer = b""
         self._partial: list[bytes] = []
         out, out_write = os.pipe()
@@ -123,7 +128,8 @@ class _Running:
             stack.callback(theirs.close)
             for descriptor in (out_write, err_write):
                 stack.callback(os.close, descriptor)
-            source = stack.enter_context(_as_file(stdin))
+            source = stdin.open() if stdin else os.open(os.devnull, os.O_RDONLY)
+            stack.callback(os.close, source)
             _warden().hand_over([theirs.fileno(), source, out_write, err_write])
         self._control.sendall(order + b"\n")
 
@@ -133,6 +139,8 @@ class _Running:
     def __exit__(self, *exc: object) -> None:
         """Close our ends; a run that is still going on ends by that."""
         self._control.close()
+        if self._input:
+            self._input.close()
         os.close(self._out)
         os.close(self._err)
 
@@ -149,17 +157,28 @@ class _Running:
         for descriptor in (self._out, self._err, self._control.fileno()):
             poll.register(descriptor, select.POLLIN)
         while True:
-            ready = poll.poll(_milliseconds(deadline))
+            ready = self._poll(poll, deadline)
             if deadline is not None and time.monotonic() >= deadline:
                 timed_out, deadline = True, None
                 self.end()
-            for descriptor, _ in ready:
+            for descriptor in ready:
                 if descriptor != self._control.fileno():
                     if not self._read(descriptor, on_line):
                         poll.unregister(descriptor)
                 elif not self._hear():
                     self._drain(on_line)
                     return timed_out
+
+    def _poll(self, poll: select.poll, deadline: float | None) -> list[int]:
+        """Wait until there is something to read, and meanwhile say what there is to say."""
+        waiting = self._input.waiting if self._input else None
+        if waiting is not None:
+            poll.register(waiting, select.POLLOUT)
+        ready = [descriptor for descriptor, _ in poll.poll(_milliseconds(deadline))]
+        if self._input and waiting is not None:
+            poll.unregister(waiting)
+            self._input.press_on()
+        return [descriptor for descriptor in ready if descriptor != waiting]
 
     def report(self) -> _Report:
         """What the guard said at the end: of several lines the first, as a failed start is told before the exit."""
@@ -208,19 +227,6 @@ class _Running:
                 while self._read(descriptor, on_line):
                     pass
         self._split(b"", on_line)
-
-
-@contextlib.contextmanager
-def _as_file(data: bytes) -> Iterator[int]:
-    """A descriptor to read ``data`` from that needs nobody to write at the other end."""
-    if not data:
-        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - the name of a device
-            yield nothing.fileno()
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.seek(0)
-        yield file.fileno()
 
 
 def _milliseconds(deadline: float | None) -> float | None:
