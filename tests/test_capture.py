@@ -48,10 +48,13 @@ def settings(**content: Any) -> Workspace:
     return files.with_files({".claude/settings.json": msgspec.json.encode(content).decode()})
 
 
-def pre_tool_use(matcher: str, command: str) -> dict[str, Any]:
-    return {
-        "hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}]}
-    }
+def pre_tool_use(**commands: str) -> dict[str, Any]:
+    """Settings with a command that is asked before each use of a tool."""
+    groups = [
+        {"matcher": tool, "hooks": [{"type": "command", "command": command}]}
+        for tool, command in commands.items()
+    ]
+    return {"hooks": {"PreToolUse": groups}}
 
 
 def told(**decision: Any) -> str:
@@ -117,24 +120,30 @@ def test_calls_refused_by_permission_rules_are_denied(run_claude: RunScript, pla
         assert "granted" in str(trajectory[1].error)
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["echo 'not here' >&2; exit 2", told(permissionDecision="deny", permissionDecisionReason="not here")],
-)
-def test_a_call_blocked_by_a_hook_of_the_project_is_denied(
-    run_claude: RunScript, place: Place, command: str
-) -> None:
+def test_a_call_blocked_by_a_hook_of_the_project_is_denied(run_claude: RunScript, place: Place) -> None:
     """A hook that exits with 2 or answers deny leaves a denied call with its words, and others run."""
+    blocking = {
+        "Bash": "echo 'not here' >&2; exit 2",
+        "Write": told(permissionDecision="deny", permissionDecisionReason="not here either"),
+    }
     model = script.Script(
-        [script.call("Bash", command="rm a.txt"), script.call("Read", file_path="{{workspace}}/a.txt")],
+        [
+            script.call("Bash", command="rm a.txt"),
+            script.call("Write", file_path="{{workspace}}/b.txt", content=""),
+            script.call("Read", file_path="{{workspace}}/a.txt"),
+        ],
         script.say("Blocked."),
     )
-    run = run_claude(script=model, workspace=settings(**pre_tool_use("Bash", command)))
+    run = run_claude(script=model, workspace=settings(**pre_tool_use(**blocking)))
 
     assert run.invalid == ""
     for trajectory in (run.trajectory, from_lines(place)):
-        assert [(call.name, call.status) for call in trajectory] == [("Bash", "denied"), ("Read", "ok")]
-        assert "not here" in str(trajectory[0].error)
+        bash, write, read = trajectory
+        assert (bash.name, bash.status) == ("Bash", "denied")
+        assert "not here" in str(bash.error)
+        assert (write.name, write.status) == ("Write", "denied")
+        assert "not here either" in str(write.error)
+        assert (read.name, read.status) == ("Read", "ok")
 
 
 def test_an_input_that_a_hook_rewrote_is_kept_beside_the_models_own(
@@ -143,7 +152,7 @@ def test_an_input_that_a_hook_rewrote_is_kept_beside_the_models_own(
     """The call says what the model asked for and what the tool ran with."""
     rewrite = told(permissionDecision="allow", updatedInput={"command": "echo tamed"})
     model = script.Script(script.call("Bash", command="echo wild"), script.say("Done."))
-    run = run_claude(script=model, workspace=settings(**pre_tool_use("Bash", rewrite)))
+    run = run_claude(script=model, workspace=settings(**pre_tool_use(Bash=rewrite)))
 
     assert run.invalid == ""
     for call in (run.trajectory[0], from_lines(place)[0]):

@@ -28,43 +28,40 @@ def noting(streams: list[bool], answer: Any) -> Ask:
     return turn
 
 
+def troubled(streams: list[bool], *faults: script.Fault) -> script.Script:
+    """A model that fails once before each of its calls."""
+    call = script.call("Bash", command="true")
+    turns = [noting(streams, turn) for fault in faults for turn in (fault, call)]
+    return script.Script(*turns, script.say("Done."))
+
+
 def retries(run: Any) -> list[str]:
     return [message["error"] for message in run.messages if message.get("subtype") == "api_retry"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "reported"),
-    [
-        (script.fault("overloaded"), ["overloaded"]),
-        (script.fault("rate_limited", retry_after=0), ["rate_limit"]),
-        (script.fault("server_error"), ["server_error"]),
-        (script.fault("cut"), ["unknown"]),
-    ],
-)
-def test_errors_and_a_cut_stream_are_tried_again(
-    run_claude: RunScript, fault: script.Fault, reported: list[str]
-) -> None:
-    """Claude Code reports the retry in its stream, asks for a stream again and goes on as if nothing had been."""
+def test_errors_and_a_cut_stream_are_tried_again(run_claude: RunScript) -> None:
+    """Claude Code reports each retry in its stream, asks for a stream again and goes on as if nothing had been."""
     streams: list[bool] = []
-    run = run_claude(script=script.Script(noting(streams, fault), noting(streams, script.say("Done."))))
+    faults = {
+        "overloaded": script.fault("overloaded"),
+        "rate_limit": script.fault("rate_limited", retry_after=0),
+        "server_error": script.fault("server_error"),
+        "unknown": script.fault("cut"),
+    }
+    run = run_claude(script=troubled(streams, *faults.values()))
 
-    assert (run.invalid, run.output) == ("", "Done.")
-    assert streams == [True, True]
-    assert retries(run) == reported
+    assert (run.invalid, run.output, run.tools) == ("", "Done.", ["Bash"] * 4)
+    assert streams == [True, True] * 4
+    assert retries(run) == list(faults)
 
 
-@pytest.mark.parametrize("kind", ["error_event", "malformed"])
-def test_trouble_inside_a_stream_makes_it_ask_without_a_stream(
-    run_claude: RunScript, kind: script.FaultKind
-) -> None:
+def test_trouble_inside_a_stream_makes_it_ask_without_a_stream(run_claude: RunScript) -> None:
     """After an error event or a garbled one Claude Code asks at once for plain JSON, and says nothing of it."""
     streams: list[bool] = []
-    run = run_claude(
-        script=script.Script(noting(streams, script.fault(kind)), noting(streams, script.say("Done.")))
-    )
+    run = run_claude(script=troubled(streams, script.fault("error_event"), script.fault("malformed")))
 
-    assert (run.invalid, run.output) == ("", "Done.")
-    assert streams == [True, False]
+    assert (run.invalid, run.output, run.tools) == ("", "Done.", ["Bash"] * 2)
+    assert streams == [True, False] * 2
     assert retries(run) == []
 
 
