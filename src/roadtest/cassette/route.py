@@ -29,7 +29,7 @@ _IDLE = 5.0
 
 @dataclass(frozen=True)
 class Route:
-    pool: httpcore2.AsyncConnectionPool
+    pool: httpcore2.ConnectionPool
     address: str
     """What the path of a request is put behind."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -37,11 +37,11 @@ class Route:
 
 @cache
 def to(base_url: str) -> Route:
-    """The same for as long as the process lasts, as is the loop of the server that asks."""
+    """The same for as long as the process lasts, so that connections can be kept."""
     url = urlsplit(base_url)
     _ = url.port  # raises, where it is no number
     proxy = _proxy(url)
-    pool = httpcore2.AsyncConnectionPool(
+    pool = httpcore2.ConnectionPool(
         proxy=_as_proxy(proxy) if proxy else None, max_connections=None, keepalive_expiry=_IDLE
     )
     host = url.netloc.rpartition("@")[2]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from roadtest.cassette.wire import Forward, Request
@@ -48,39 +51,83 @@ async def forward(answer: Forward, request: Request, asker: Asker) -> None:
     Raises ``UpstreamUnreachable`` if nothing was handed over yet. A stream that breaks later just ends, for the client
     as for the tap, as it would without anyone in between.
     """
-    from roadtest.cassette import route  # noqa: PLC0415 - only a recording needs an HTTP client
-
     started = False
     try:
+        async for heard in _asked(answer, request):
+            if isinstance(heard, bytes):
+                # The asker need not wait for the tap. It cannot have asked again before the tap has heard this, either:
+                # nothing else of this loop runs between the two.
+                await asker.write(heard)
+                answer.tap.feed(heard)
+            else:
+                answer.tap.start(heard.status, heard.headers)
+                await asker.start(heard.status, _back(heard.headers))
+                started = True
+        answer.tap.end()
+        await asker.end()
+    except _Broken as problem:
+        answer.tap.end(str(problem))
+        if not started:
+            raise UpstreamUnreachable(f"{answer.base_url} could not be reached ({problem})") from problem
+        await asker.end()
+    except BaseException as problem:
+        answer.tap.end(f"the run ended first ({type(problem).__name__})")
+        raise
+
+
+class _Broken(Exception):  # noqa: N818 - names the state, is caught one call up
+    """The upstream, or the way there, failed."""
+
+
+@dataclass(frozen=True)
+class _Head:
+    status: int
+    headers: dict[str, str]
+
+
+async def _asked(answer: Forward, request: Request) -> AsyncIterator[_Head | bytes]:
+    """What the upstream says, as it comes.
+
+    A thread listens: the asynchronous side of the HTTP client would need anyio, and with that every pytest run of every
+    project that has roadtest installed would load the pytest plugin of anyio, which takes longer than all of ours.
+    """
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Queue[_Head | bytes | Exception | None] = asyncio.Queue()
+
+    def tell(something: _Head | bytes | Exception | None) -> None:
+        loop.call_soon_threadsafe(heard.put_nowait, something)
+
+    threading.Thread(
+        target=_listen, args=(answer, request, tell), name="roadtest-upstream", daemon=True
+    ).start()
+    while (something := await heard.get()) is not None:
+        if isinstance(something, Exception):
+            raise something
+        yield something
+
+
+def _listen(
+    answer: Forward, request: Request, tell: Callable[[_Head | bytes | Exception | None], None]
+) -> None:
+    from roadtest.cassette import route  # noqa: PLC0415 - only a recording needs an HTTP client
+
+    try:
         way = route.to(answer.base_url)
-        async with way.pool.stream(
+        with way.pool.stream(
             request.method,
             way.address + request.path + (f"?{request.query}" if request.query else ""),
             headers=_encoded({**_onward(request.headers), **way.headers, **answer.headers}),
             content=request.body,
             extensions=_TIMEOUTS,
         ) as response:
-            headers = _readable(response.headers)
-            answer.tap.start(response.status, headers)
-            await asker.start(response.status, _back(headers))
-            started = True
-            async for piece in response.aiter_stream():
-                # The asker need not wait for the tap. It cannot have asked again before the tap has heard this, either:
-                # nothing else of this loop runs between the two.
-                await asker.write(piece)
-                answer.tap.feed(piece)
-            # Nor need it wait for the connection to be put back.
-            answer.tap.end()
-            await asker.end()
+            tell(_Head(response.status, _readable(response.headers)))
+            for piece in response.iter_stream():
+                tell(piece)
+            tell(None)  # nobody need wait for the connection to be put back
     except route.FAILURES as problem:
-        reason = f"{type(problem).__name__}: {problem}".rstrip(": ")
-        answer.tap.end(reason)
-        if not started:
-            raise UpstreamUnreachable(f"{answer.base_url} could not be reached ({reason})") from problem
-        await asker.end()
-    except BaseException as problem:
-        answer.tap.end(f"the run ended first ({type(problem).__name__})")
-        raise
+        tell(_Broken(f"{type(problem).__name__}: {problem}".rstrip(": ")))
+    except Exception as problem:  # noqa: BLE001 - it belongs to whoever listens to us
+        tell(problem)
 
 
 def _onward(headers: Mapping[str, str]) -> dict[str, str]:
