@@ -67,6 +67,16 @@ def test_exit_codes_tell_what_happened(project: pytest.Pytester, args: list[str]
     assert "roadtest/cli" not in done.stdout + done.stderr
 
 
+def test_a_folder_without_evals_says_what_to_do(pytester: pytest.Pytester) -> None:
+    """Nothing to run is exit code 2 and a way to go on; to have selected nothing is told by pytest."""
+    done = roadtest_run(pytester)
+    assert done.returncode == 2
+    assert "no evals here" in done.stderr
+    assert "roadtest init" in done.stderr
+    pytester.makepyfile("def test_it(): pass")
+    assert "no evals here" not in roadtest_run(pytester, "-k", "other").stderr
+
+
 def test_a_broken_suite_is_a_matter_of_usage(pytester: pytest.Pytester) -> None:
     """What cannot be collected is exit code 2, with the words that say what to change."""
     pytester.makepyfile(

@@ -11,6 +11,7 @@ import pytest
 from roadtest.cli import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_USAGE
 from roadtest.cli.worktrees import run_in_worktrees
 from roadtest.config import OPTIONS
+from roadtest.errors import UsageError
 
 
 class Outcomes:
@@ -21,6 +22,10 @@ class Outcomes:
         self.errors = 0
         self.collection_errors = 0
         self.interrupted = False
+        self.deselected = 0
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self.deselected += len(items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and report.when == "call":
@@ -75,4 +80,10 @@ def run(pytest_args: tuple[str, ...], *, worktrees: bool, **options: Any) -> Non
     if worktrees:
         sys.exit(run_in_worktrees([*given, *pytest_args]))
     outcomes = Outcomes()
-    sys.exit(outcomes.exit_code(pytest.main([*given, *pytest_args], plugins=[outcomes])))
+    status = pytest.main([*given, *pytest_args], plugins=[outcomes])
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED and not outcomes.deselected:
+        raise UsageError(
+            "There are no evals here: pytest looks for them in files named test_*.py or *_test.py.",
+            hint="name a file or a folder of evals, or make a first one with: roadtest init",
+        )
+    sys.exit(outcomes.exit_code(status))
