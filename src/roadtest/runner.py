@@ -107,7 +107,7 @@ class Conversation:
             finished = self._follow(argv, stream, dialogue)
         self._receiver.close()
         captured = capture.read(self._place.capture_folder, since=before)
-        if dialogue and dialogue.refusal and stream.finished:
+        if dialogue and dialogue.refusal and stream.init:
             self._receiver.problems.append(f"the capture hooks were not taken: {dialogue.refusal}")
         run = self._read_back(stream, captured, finished, monotonic() - started)
         self._runs.append(run)
