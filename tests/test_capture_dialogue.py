@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from roadtest import Workspace, script
 from roadtest.capture import Dialogue, Receiver, hook_settings, read, spooling_settings
 from roadtest.cassette.scripted import ScriptSession
 from roadtest.cassette.wire import Answer, Request
+from roadtest.claude_code import ClaudeCode
+from roadtest.place import Place
 from roadtest.results import Run
-from roadtest.runner import Conversation
+from roadtest.runner import Conversation, run_once
 from tests.conftest import RunScript
 
 PRE = {
@@ -214,3 +217,14 @@ def test_a_long_prompt_is_told_whole(run_claude: RunScript, asked: list[bytes]) 
     run = run_claude(prompt, script=script.Script(script.say("Done.")))
     assert run.invalid == ""
     assert prompt.encode() in asked[0]
+
+
+def test_a_run_that_was_not_asked_is_invalid(place: Place, tmp_path: Path) -> None:
+    """Where Claude Code never heard of the hooks, even a run without calls proves nothing."""
+    deaf = tmp_path / "claude"
+    deaf.write_text(f'#!/bin/sh\nread -r hooks; exec "{place.claude}" "$@"\n')
+    deaf.chmod(0o755)
+    task = ClaudeCode(script=script.Script(script.say("Done.")), timeout=60.0)
+    run = run_once(task, "Go on.", replace(place, claude=deaf))
+    assert run.output == "Done."
+    assert "the capture hooks were not taken" in run.invalid
