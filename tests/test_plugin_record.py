@@ -52,9 +52,10 @@ def newest(project: pytest.Pytester) -> Record:
 
 @pytest.mark.parametrize("workers", [[], [*XDIST, "-n2"]])
 def test_a_session_leaves_one_record(project: pytest.Pytester, workers: list[str]) -> None:
-    """Settings, versions and every trial with its scores and reasons are in it, also under pytest-xdist."""
-    project.runpytest("--cassettes=replay", *workers)
+    """Settings, versions and every trial with its scores and reasons are in it, also under pytest-xdist, and reported."""
+    project.runpytest("--cassettes=replay", "--eval-report=report.json", *workers)
     record = newest(project)
+    assert from_json((project.path / "report.json").read_text(), Record) == record
     (folder,) = (project.path / "test-output").iterdir()
     assert (folder / "run.json").is_file()
     assert not list(folder.glob("cases*"))
@@ -90,16 +91,14 @@ def test_the_node_id_in_the_record_runs_the_case_again(project: pytest.Pytester)
     assert [case.title for case in newest(project).cases] == [quiet.title]
 
 
-@pytest.mark.parametrize(("kind", "workers"), [("html", []), ("json", [*XDIST, "-n2"]), ("md", [])])
-def test_a_report_is_written_where_asked(project: pytest.Pytester, kind: str, workers: list[str]) -> None:
+@pytest.mark.parametrize("kind", ["html", "json", "md"])
+def test_a_report_is_written_where_asked(project: pytest.Pytester, kind: str) -> None:
     """``--eval-report`` writes the whole run in the form that its name says, and the terminal names the file."""
-    done = project.runpytest(f"--eval-report=out/report.{kind}", *workers)
+    done = project.runpytest(f"--eval-report=out/report.{kind}")
     text = (project.path / "out" / f"report.{kind}").read_text()
     assert "does not end in !" in text
     assert "quiet" in text
     done.stdout.fnmatch_lines([f"report: out/report.{kind}"])
-    if kind == "json":
-        assert from_json(text, Record) == newest(project)
 
 
 def test_a_report_of_an_unknown_kind_is_refused_at_once(project: pytest.Pytester) -> None:
