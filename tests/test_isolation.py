@@ -42,7 +42,7 @@ time.sleep(1000)
 def test_nothing_personal_reaches_the_agent(
     run_claude: RunScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A variable, hook, memory and MCP server of the user, and memories above the workspace, are all invisible."""
+    """Variables, home, hook, memory and MCP server of the user, and memories above the workspace, are all invisible."""
     alarm = tmp_path / "alarm"
     home = tmp_path / "home"
     (home / ".claude").mkdir(parents=True)
@@ -56,7 +56,8 @@ def test_nothing_personal_reaches_the_agent(
     (tmp_path / "tmp").mkdir()
     (tmp_path / "CLAUDE.md").write_text("CANARY-MEMORY-ABOVE")
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("CANARY", "CANARY-VARIABLE")
+    monkeypatch.setenv("ROADTEST_CANARY", "CANARY-VARIABLE")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-key")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     asked: list[str] = []
 
@@ -74,6 +75,8 @@ def test_nothing_personal_reaches_the_agent(
     assert "TEST_MODE=true" in asked[0]
     assert "CANARY" not in asked[0]
     assert "canary" not in asked[0]
+    assert f"HOME={home}\\n" not in asked[0]
+    assert "HOME=/" in asked[0]
     assert not list(tmp_path.glob("alarm-*"))
 
 

@@ -17,15 +17,14 @@ from roadtest.record import find_run, read_record
 SUITE = """
 from roadtest import Case, ClaudeCode, describe_eval, script
 
-finished = script.Script(script.say("Done."))
+def at_once(text, workspace):
+    return text
+
 command = "echo $$ > {here}/pid; : > {here}/ready; exec sleep 1000"
 endless = script.Script(script.call("Bash", command=command), script.say("No."))
 task = ClaudeCode(permission_mode="bypassPermissions", script=endless)
-describe_eval(
-    "suite",
-    data=[Case("quick", "Go", options={{"script": finished}}), *(Case(str(n), "Go") for n in range(4))],
-    task=task, scorers=[lambda output: True],
-)
+describe_eval("finished", data=[Case("quick", "Go")], task=at_once, scorers=[lambda output: True])
+describe_eval("suite", data=[Case(str(n), "Go") for n in range(4)], task=task, scorers=[lambda output: True])
 """
 
 
