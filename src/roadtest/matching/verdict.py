@@ -66,5 +66,6 @@ def _most_pairs(problem: Problem, fit: FirstFit, unsure: list[int]) -> Pairs | N
 def _is_accepted(problem: Problem, j: int) -> bool:
     """Whether any of the expected calls accepts this one."""
     accepts, call = problem.relation.accepts, problem.actual[j]
-    of_its_tool = [one for one in problem.expected if one.tool.only in (call.name, None)]
+    name = call.name
+    of_its_tool = [one for one in problem.expected if (only := one.tool.only) == name or only is None]
     return any(accepts(one, call) for one in of_its_tool)
