@@ -21,7 +21,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +35,9 @@ from roadtest.errors import EnvironmentProblem
 RECORD = "owner.json"
 KEPT = "kept"
 PREFIX = "roadtest-"
+GONE = "gone-"
+BACKLOG = 4
+"""Slots that may wait to be removed; with more, whoever closes one waits, too, so that a disk does not fill up."""
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -134,6 +139,8 @@ class Claim:
         self._numbers = itertools.count(1)
         self._open: set[Path] = set()
         self._lock = threading.Lock()
+        self._remover = ThreadPoolExecutor(1, thread_name_prefix="roadtest-remover")
+        self._leaving: deque[Future[None]] = deque()
         self.folder = parent / f"{PREFIX}{self.pid}-{secrets.token_hex(4)}"
 
     def open_slot(self) -> Path:
@@ -148,6 +155,8 @@ class Claim:
     def close_slot(self, slot: Path, *, keep: bool = False) -> None:
         if keep:
             (slot / KEPT).touch()
+        elif self._lasting:
+            self._remove_later(slot)
         else:
             remove_tree(slot)
         with self._lock:
@@ -158,9 +167,25 @@ class Claim:
     def close(self) -> None:
         """Leave for good, at the end of the process."""
         if self.pid == os.getpid() and self.folder.exists():
+            self._remover.shutdown()
             with self._lock:
                 remove_slots(self.folder)
                 self._leave()
+
+    def _remove_later(self, slot: Path) -> None:
+        """Take the slot out of the way at once, and remove it beside the next run: that is mostly waiting for the disk."""
+        gone = slot.with_name(f"{GONE}{slot.name}")
+        try:
+            slot.rename(gone)
+            removal = self._remover.submit(remove_tree, gone)
+        except (OSError, RuntimeError):  # it cannot be renamed, or the process is about to end
+            remove_tree(slot)
+            return
+        with self._lock:
+            self._leaving.append(removal)
+            oldest = self._leaving.popleft() if len(self._leaving) > BACKLOG else None
+        if oldest:
+            oldest.result()
 
     def _settle(self) -> None:
         """Make the folder, and its parent with a sign that it is ours; nothing of it shows up in ``git status``."""
