@@ -24,6 +24,7 @@ from roadtest.isolation import (
     Input,
     World,
     confined,
+    get_ready,
     merge_settings,
     open_world,
     protective_settings,
@@ -48,6 +49,7 @@ def converse(task: ClaudeCode, place: Place) -> Iterator[Conversation]:
 
     What was recorded is kept when this ends, if every run in it was worth keeping.
     """
+    get_ready()
     with (
         open_world(
             task.workspace,

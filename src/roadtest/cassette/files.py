@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from filelock import FileLock
 
 from roadtest.cassette.exchange_folders import exchange_folders
 from roadtest.cassette.records import (
@@ -200,6 +199,8 @@ def _broken(path: Path, why: str) -> CassetteError:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """One writer at a time. The lock lies outside the project, where it is nobody's file to commit."""
+    from filelock import FileLock  # noqa: PLC0415 - slow to load, and only a recording writes
+
     locks = Path(tempfile.gettempdir()) / f"roadtest-locks-{os.getuid()}"
     locks.mkdir(mode=0o700, exist_ok=True)
     with FileLock(locks / f"{hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:32]}.lock"):

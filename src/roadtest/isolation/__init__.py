@@ -1,7 +1,7 @@
 """Worlds that cannot touch each other: workspaces, environments and process trees of one run each."""
 
 from roadtest.isolation.input import Input
-from roadtest.isolation.process import Cancel, Finished, run_process
+from roadtest.isolation.process import Cancel, Finished, get_ready, run_process
 from roadtest.isolation.sandbox import confined
 from roadtest.isolation.settings import Settings, merge_settings, protective_settings, settings_arguments
 from roadtest.isolation.witness import Changes
@@ -17,6 +17,7 @@ __all__ = [
     "Workspace",
     "World",
     "confined",
+    "get_ready",
     "merge_settings",
     "open_world",
     "protective_settings",

@@ -77,6 +77,11 @@ class _Report(msgspec.Struct):
     error: str = ""
 
 
+def get_ready() -> None:
+    """Start ahead what the first program waits for otherwise; it returns at once."""
+    _warden()
+
+
 def run_process(
     argv: Sequence[str],
     *,
