@@ -27,7 +27,7 @@ def python(code: str, *flags: str) -> str:
 
 IMPORT_EACH = """
 import importlib, os, sys, traceback
-import asyncio, click, filelock, httpcore2, msgspec, pytest, statistics, uvicorn  # what takes long and is not ours
+import asyncio, click, httpcore2, msgspec, pytest, statistics, uvicorn  # what takes long and is not ours
 
 def import_below(package):
     for module in sys.argv[1:]:

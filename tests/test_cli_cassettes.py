@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from roadtest import script, testing
 from roadtest.cassette import files
@@ -25,6 +24,7 @@ from roadtest.cassette.records import (
     RecordedResponse,
     Result,
 )
+from roadtest.temporary import locked
 from tests import commands
 
 EVALS = """
@@ -252,7 +252,7 @@ def recorded_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
     if worker_id == "master":
         return record_project(tmp_path_factory.mktemp("recorded"))
     project = tmp_path_factory.getbasetemp().parent / "recorded"
-    with FileLock(f"{project}.lock"):
+    with locked(project):
         return project if project.exists() else record_project(project)
 
 

@@ -8,7 +8,6 @@ recorder that finishes meanwhile cannot mix old files with new ones under its ha
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 import re
 import shutil
@@ -30,6 +29,7 @@ from roadtest.cassette.records import (
     RecordedResponse,
 )
 from roadtest.errors import CassetteError
+from roadtest.temporary import locked
 
 METADATA = "metadata.json"
 _HIDDEN = re.compile(r"\.(?P<name>.+)\.(?:new|old)-\w+")
@@ -57,7 +57,7 @@ def save(folder: Path, cassette: Cassette) -> None:
     """Put the cassette in its place, whole or not at all."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder):
             _sweep(folder)
             new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
             try:
@@ -194,17 +194,6 @@ def _broken(path: Path, why: str) -> CassetteError:
         f"The cassette is broken: {path}: {why}.",
         hint="restore the file, or record it anew with --cassettes=rewrite",
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One writer at a time. The lock lies outside the project, where it is nobody's file to commit."""
-    from filelock import FileLock  # noqa: PLC0415 - slow to load, and only a recording writes
-
-    locks = Path(tempfile.gettempdir()) / f"roadtest-locks-{os.getuid()}"
-    locks.mkdir(mode=0o700, exist_ok=True)
-    with FileLock(locks / f"{hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:32]}.lock"):
-        yield
 
 
 def _write(folder: Path, cassette: Cassette) -> None:

@@ -15,8 +15,8 @@ from roadtest.isolation.cleaning import (
     remove_output,
     remove_workspace,
 )
-from roadtest.isolation.ownership import temporary_root
 from roadtest.isolation.worktree import FOLDER
+from roadtest.temporary import temporary_root
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 

@@ -18,11 +18,11 @@ from roadtest.isolation.ownership import (
     KEPT,
     RECORD,
     Owner,
-    locked,
     owned_folders,
     remove_folder,
     remove_tree,
 )
+from roadtest.temporary import locked
 
 OUTPUTS = (
     "run.json",

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
-import hashlib
 import itertools
 import os
 import platform
@@ -19,18 +17,16 @@ import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-from roadtest.errors import EnvironmentProblem
+from roadtest.temporary import locked
 
 RECORD = "owner.json"
 KEPT = "kept"
@@ -90,43 +86,6 @@ def _start_time(pid: int) -> str:
 
 def _output(*argv: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def temporary_root() -> Path:
-    """The folder for everything temporary of this user, on this machine."""
-    root = Path(tempfile.gettempdir()).resolve() / f"{PREFIX}{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
-    found = root.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o022 or root.is_symlink():
-        raise EnvironmentProblem(
-            f"{root} cannot be trusted: others own it or may write to it.",
-            hint="remove it, or set TMPDIR to a folder of your own",
-        )
-    return root
-
-
-@contextlib.contextmanager
-def locked(parent: Path) -> Iterator[None]:
-    """Hold the one lock that goes with a folder, across threads and processes; death releases it."""
-    locks = temporary_root() / "locks"
-    locks.mkdir(exist_ok=True)
-    path = locks / hashlib.sha256(os.fsencode(parent)).hexdigest()[:16]
-    with _lock(path):
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-
-
-def _lock(path: Path) -> BinaryIO:
-    """Whoever had the lock before us removes its file, so the one that we waited for may be there no longer."""
-    while True:
-        file = path.open("ab")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        file.close()
 
 
 class Claim:

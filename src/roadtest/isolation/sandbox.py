@@ -15,7 +15,8 @@ from pathlib import Path
 
 from roadtest.errors import EnvironmentProblem
 from roadtest.isolation.bridge import carry
-from roadtest.isolation.ownership import claim, temporary_root
+from roadtest.isolation.ownership import claim
+from roadtest.temporary import temporary_root
 
 # /run holds the sockets of other services (docker, D-Bus), which a read-only mount does not close.
 _SURROUNDINGS = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]

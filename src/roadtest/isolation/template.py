@@ -17,8 +17,9 @@ import msgspec
 from roadtest.errors import UsageError
 from roadtest.isolation.copying import copy_file
 from roadtest.isolation.git import make_repository, run_git
-from roadtest.isolation.ownership import claim, temporary_root
+from roadtest.isolation.ownership import claim
 from roadtest.isolation.times import settle, walk
+from roadtest.temporary import temporary_root
 
 LEFT_OUT = frozenset({".git", ".trees", "test-output", "__pycache__", ".DS_Store"})
 """What is never part of a template: repositories, other workspaces, outputs and litter."""

@@ -11,7 +11,7 @@ from roadtest.errors import UsageError
 from roadtest.isolation.copying import copy_tree, plant_repository
 from roadtest.isolation.environment import child_environment
 from roadtest.isolation.git import GLOBAL_CONFIG, MOMENT, GitFailed, run_git
-from roadtest.isolation.ownership import claim, temporary_root
+from roadtest.isolation.ownership import claim
 from roadtest.isolation.process import run_process
 from roadtest.isolation.settings import Settings, copy_user_settings
 from roadtest.isolation.template import commit_all, origin_of
@@ -19,6 +19,7 @@ from roadtest.isolation.times import set_time, settle_newer
 from roadtest.isolation.witness import Changes, Witness
 from roadtest.isolation.workspace import Workspace
 from roadtest.isolation.worktree import FOLDER, check_out, find_commit
+from roadtest.temporary import temporary_root
 
 SETUP_TIMEOUT = 900.0
 
