@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roadtest.cassette.wire import Request
@@ -17,6 +17,7 @@ def payload(body: bytes) -> object:
 
 
 @given(st.lists(CODE_POINTS, max_size=8).map("".join))
+@example("\\ud83d\ude00")
 def test_half_a_surrogate_pair_is_read(said: str) -> None:
     """What JavaScript may send and UTF-8 cannot hold becomes the replacement character; all else stays."""
     whole = said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

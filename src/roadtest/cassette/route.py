@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import ipaddress
 from collections.abc import Mapping
@@ -44,6 +45,7 @@ def to(base_url: str) -> Route:
     pool = httpcore2.ConnectionPool(
         proxy=_as_proxy(proxy) if proxy else None, max_connections=None, keepalive_expiry=_IDLE
     )
+    atexit.register(pool.close)
     host = url.netloc.rpartition("@")[2]
     return Route(pool, f"{url.scheme}://{host}{url.path.rstrip('/')}", _credentials(url))
 

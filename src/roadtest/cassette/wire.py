@@ -18,10 +18,11 @@ import msgspec
 Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-_LONE_SURROGATE = re.compile(
-    rb"((?<!\\)(?:\\\\)*)"
-    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.DOTALL,
 )
+"""Every escape of a JSON text, one after another: a pair of surrogates, half of one, or any other."""
 
 LANE_HEADER = "x-roadtest-lane"
 """Names the lane of a request that does not come from Claude Code, such as a judge's."""
@@ -87,7 +88,8 @@ def _decoded(body: bytes, kind: type[T]) -> T:
         if b"\\u" not in body:
             raise
     # JavaScript lets half a surrogate pair stand alone; nothing that speaks UTF-8 can keep one.
-    return msgspec.json.decode(_LONE_SURROGATE.sub(rb"\1\\ufffd", body), type=kind)
+    readable = _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
+    return msgspec.json.decode(readable, type=kind)
 
 
 @dataclass(frozen=True)
