@@ -24,6 +24,40 @@ def collection_errors(pytester: pytest.Pytester) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
+def test_outputs_and_recordings_hold_no_tests(pytester: pytest.Pytester) -> None:
+    """Nothing is collected from what runs leave and replay, and everything from folders that only have such names."""
+    (pytester.path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
+    for name in (
+        "test-output/killed/lifecycle.jsonl",
+        "test-output/some-run/run.json",
+        "test-output/some-run/case/lifecycle.jsonl",
+        "cassettes/suite/case/metadata.json",
+        "cassettes/suite/case/request-1.json",
+    ):
+        (pytester.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (pytester.path / name).write_text("{}")
+    for folder in (
+        "test-output/killed",
+        "test-output/some-run",
+        "test-output/some-run/case",
+        "cassettes/suite/case",
+        "cassettes",
+        "cassettes/metadata",
+        "test-output",
+        "test-output/mine",
+        "mine/run",
+    ):
+        (pytester.path / folder).mkdir(parents=True, exist_ok=True)
+        (pytester.path / folder / "test_it.py").write_text("def test_it(): ...")
+    assert {name.partition("/test_it")[0] for name in collected(pytester)} == {
+        "cassettes",
+        "cassettes/metadata",
+        "mine/run",
+        "test-output",
+        "test-output/mine",
+    }
+
+
 def test_each_case_has_the_node_id_of_path_suite_and_case(pytester: pytest.Pytester) -> None:
     """Suites and tests of a file are collected in the order in which they are written."""
     pytester.makepyfile(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     except UsageError as problem:
         raise pytest.UsageError(str(problem)) from None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out recordings and the outputs of earlier runs: there are no tests in them, but folders by the hundred."""
+    if collection_path.parent == config.stash[SETTINGS].output_dir:
+        signs = ("run.json", "lifecycle.jsonl")
+        return any(collection_path.joinpath(sign).is_file() for sign in signs) or None
+    if f"{os.sep}cassettes{os.sep}" in str(collection_path):
+        signs = ("metadata.json", "request-1.json")
+        return all(collection_path.joinpath(sign).is_file() for sign in signs) or None
+    return None
 
 
 def _worker_input(config: pytest.Config) -> dict[str, Any]:
