@@ -77,6 +77,7 @@ def test_nothing_personal_reaches_the_agent(
     assert "canary" not in asked[0]
     assert f"HOME={home}\\n" not in asked[0]
     assert "HOME=/" in asked[0]
+    assert "TEST_MODE=true" in asked[0]
     assert not list(tmp_path.glob("alarm-*"))
 
 

@@ -51,9 +51,9 @@ class Dialogue:
     def _answer(self, number: str, question: dict[str, Any]) -> bytes:
         kind = question.get("subtype")
         if kind != "hook_callback":
-            return _answer(number, subtype="error", error=f"nobody here answers {kind}")
+            return _response(number, subtype="error", error=f"nobody here answers {kind}")
         self._receiver.keep(question.get("input"))
-        return _answer(number, subtype="success", response={})
+        return _response(number, subtype="success", response={})
 
     def _shrug(self, line: bytes) -> bytes | None:
         """The agent waits for an answer even to what cannot be read."""
@@ -63,7 +63,7 @@ class Dialogue:
         self._receiver.problems.append(
             f"the capture hook failed: an event of {len(line)} bytes cannot be read"
         )
-        return _answer(question[1].decode(), subtype="success", response={})
+        return _response(question[1].decode(), subtype="success", response={})
 
     def _note(self, response: dict[str, Any]) -> None:
         if response.get("request_id") == _FIRST:
@@ -75,7 +75,7 @@ def _group(event: str) -> dict[str, Any]:
     return {"matcher": "*" if event in TOOL_EVENTS else None, "hookCallbackIds": ["roadtest"]}
 
 
-def _answer(number: str, **answer: Any) -> bytes:
+def _response(number: str, **answer: Any) -> bytes:
     return _line(type="control_response", response={"request_id": number, **answer})
 
 

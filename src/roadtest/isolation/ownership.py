@@ -138,7 +138,7 @@ class Claim:
             slot.rename(gone)
             removal = self._remover.submit(remove_tree, gone)
         except (OSError, RuntimeError):  # it cannot be renamed, or the process is about to end
-            remove_tree(slot)
+            remove_tree(gone if gone.exists() else slot)
             return
         with self._lock:
             self._leaving.append(removal)
