@@ -144,7 +144,7 @@ def test_the_users_settings_are_copied_without_credentials(
             "hooks": {"Stop": []},
         }
     with open_world(Workspace.empty(), base=tmp_path, test_id="t", output_dir=tmp_path) as world:
-        assert list(world.config_dir.iterdir()) == []
+        assert [path.name for path in world.config_dir.iterdir()] == [".claude.json"]
 
 
 def test_memories_above_the_workspace_are_shut_out(tmp_path: Path) -> None:

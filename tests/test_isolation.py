@@ -20,6 +20,7 @@ from roadtest.capture import read
 from roadtest.errors import EnvironmentProblem
 from roadtest.isolation import Workspace, confined, run_process
 from roadtest.isolation.sandbox import find_bwrap
+from roadtest.isolation.settings import FIRST_NOTES
 from tests.conftest import PATIENCE, RunScript
 from tests.test_process import DAEMON, is_alive
 
@@ -66,8 +67,9 @@ def test_nothing_personal_reaches_the_agent(
         return SEEN
 
     look = script.call("Bash", command="env; cat ~/.claude/* 2>&1; git config --list")
+    recall = script.call("Bash", command="cat $CLAUDE_CONFIG_DIR/.claude.json")
     run = run_claude(
-        script=script.Script(look, overhear),
+        script=script.Script([look, recall], overhear),
         workspace=Workspace.empty().with_files({"CLAUDE.md": "PROJECT-MEMORY"}),
     )
     assert run.invalid == ""
@@ -79,6 +81,9 @@ def test_nothing_personal_reaches_the_agent(
     assert "HOME=/" in asked[0]
     assert "TEST_MODE=true" in asked[0]
     assert not list(tmp_path.glob("alarm-*"))
+    notes = json.loads(run.trajectory[1].output["stdout"])
+    assert notes["machineID"] == notes["userID"] == "0" * 64
+    assert set(notes) <= {*FIRST_NOTES, "pluginUsage"}, "Claude Code writes more at its first start: settle it in"
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "SESSIONS_DISABLED": "true",
+    "CLAUDE_CODE_CERT_STORE": "bundled",  # it would read every certificate of the host, to speak to nobody but us
     **DATES,
     **REPEATABLE,
     **NOT_OURS,

@@ -29,6 +29,13 @@ _WITHHELD = frozenset(
     }
 )
 """Settings that hold or fetch credentials, lead the run elsewhere, or need what is not copied."""
+FIRST_NOTES = {
+    "firstStartTime": "2024-01-01T00:00:00.000Z",
+    "machineID": "0" * 64,
+    "migrationVersion": 15,
+    "userID": "0" * 64,
+}
+"""What Claude Code notes about itself when it first starts. A newer one adds what it misses."""
 
 
 def settings_arguments(settings: Settings) -> list[str]:
@@ -75,6 +82,11 @@ def copy_user_settings(source: Path, config_dir: Path) -> None:
         settings = json.loads((source / "settings.json").read_bytes())
         kept = {name: value for name, value in settings.items() if name not in _WITHHELD}
         (config_dir / "settings.json").write_text(json.dumps(kept))
+
+
+def settle_in(config_dir: Path) -> None:
+    """Spare Claude Code the chores of a first start: it would write its notes in eight goes, and wait for the disk each time."""
+    (config_dir / ".claude.json").write_text(json.dumps(FIRST_NOTES))
 
 
 def _memories_above(workspace: Path) -> Iterator[str]:

@@ -13,7 +13,7 @@ from roadtest.isolation.environment import child_environment
 from roadtest.isolation.git import GLOBAL_CONFIG, MOMENT, GitFailed, run_git
 from roadtest.isolation.ownership import claim
 from roadtest.isolation.process import run_process
-from roadtest.isolation.settings import Settings, copy_user_settings
+from roadtest.isolation.settings import Settings, copy_user_settings, settle_in
 from roadtest.isolation.template import commit_all, origin_of
 from roadtest.isolation.times import set_time, settle_newer
 from roadtest.isolation.witness import Changes, Witness
@@ -95,6 +95,8 @@ def open_world(
         )
         if settings == "user":
             copy_user_settings(_user_configuration(), world.config_dir)
+        else:
+            settle_in(world.config_dir)
         if workspace.setup:
             world.set_up(workspace.setup)
         yield world
