@@ -85,7 +85,7 @@ def copy_user_settings(source: Path, config_dir: Path) -> None:
 
 
 def settle_in(config_dir: Path) -> None:
-    """Spare Claude Code the chores of a first start: it would write its notes in eight goes, and wait for the disk each time."""
+    """Spare Claude Code the chores of a first start: it would write its notes eight times, and wait for the disk."""
     (config_dir / ".claude.json").write_text(json.dumps(FIRST_NOTES))
 
 
