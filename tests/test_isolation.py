@@ -83,7 +83,9 @@ def test_nothing_personal_reaches_the_agent(
     assert not list(tmp_path.glob("alarm-*"))
     notes = json.loads(run.trajectory[1].output["stdout"])
     assert notes["machineID"] == notes["userID"] == "0" * 64
-    assert set(notes) <= {*FIRST_NOTES, "pluginUsage"}, "Claude Code writes more at its first start: settle it in"
+    assert set(notes) <= {*FIRST_NOTES, "pluginUsage"}, (
+        "Claude Code writes more at its first start: settle it in"
+    )
 
 
 @pytest.fixture
