@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from roadtest import script
-from roadtest.isolation import Workspace
+from roadtest import ClaudeCode, script
+from roadtest.isolation import Workspace, engine_variables
 from roadtest.place import Place
+from roadtest.runner import run_once
 from tests.conftest import RunScript
 
 
@@ -120,6 +123,25 @@ def test_a_claude_that_cannot_run_makes_the_run_invalid(run_claude: RunScript) -
 
     assert "no result" in run.invalid
     assert "no-such-option" in run.invalid
+
+
+def test_an_engine_that_takes_no_advice_is_left_alone(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Claude Code that does not start with our variables for its engine is started once more without them."""
+    picky, starts = tmp_path / "claude", tmp_path / "starts"
+    refuse = "echo 'error: invalid JSC environment variable' >&2; exit 1"
+    picky.write_text(
+        f'#!/bin/sh\necho >> {starts}\nif env | grep -q BUN_JSC_; then {refuse}; fi\nexec {place.claude} "$@"\n'
+    )
+    picky.chmod(0o755)
+    monkeypatch.setattr("roadtest.isolation.engine._refused", threading.Event())
+    task = ClaudeCode(script=script.Script(script.say("Hi.")), timeout=60.0)
+    run = run_once(task, "Go on.", replace(place, claude=picky))
+
+    assert (run.invalid, run.output) == ("", "Hi.")
+    assert len(starts.read_text()) == 2
+    assert engine_variables() == {}
 
 
 def test_the_template_itself_is_never_touched(run_claude: RunScript, tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from roadtest.isolation import (
     Input,
     World,
     confined,
+    engine_refused,
+    engine_variables,
     get_ready,
     merge_settings,
     open_world,
@@ -216,15 +218,19 @@ class Conversation:
                 if stream.finished:
                     told.end()
 
-        return run_process(
+        tuning = engine_variables()
+        finished = run_process(
             argv,
             cwd=self._world.path,
-            env=self._environment(),
+            env=tuning | self._environment(),
             timeout=self._task.timeout,
             on_line=on_line,
             cancel=self._place.cancel,
             stdin=told,
         )
+        if tuning and not stream.init and engine_refused(finished.stderr):
+            return self._follow(argv, stream, dialogue)
+        return finished
 
     @contextmanager
     def _confined(self, argv: list[str]) -> Iterator[list[str]]:

@@ -1,5 +1,6 @@
 """Worlds that cannot touch each other: workspaces, environments and process trees of one run each."""
 
+from roadtest.isolation.engine import engine_refused, engine_variables
 from roadtest.isolation.input import Input
 from roadtest.isolation.process import Cancel, Finished, get_ready, run_process
 from roadtest.isolation.sandbox import confined
@@ -17,6 +18,8 @@ __all__ = [
     "Workspace",
     "World",
     "confined",
+    "engine_refused",
+    "engine_variables",
     "get_ready",
     "merge_settings",
     "open_world",
