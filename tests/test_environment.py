@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from roadtest.errors import UsageError
 from roadtest.isolation import (
     Workspace,
+    engine_variables,
     merge_settings,
     open_world,
     protective_settings,
@@ -195,4 +196,4 @@ def test_the_reference_names_every_variable(tmp_path: Path) -> None:
     page = (Path(__file__).parent.parent / "docs/reference/environment.md").read_text()
     table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     documented = {name.strip("` ") for cell in table for name in cell.split(",")}
-    assert documented == {*environment(tmp_path), "IS_SANDBOX"}
+    assert documented == {*environment(tmp_path), *engine_variables(), "IS_SANDBOX"}
