@@ -57,7 +57,7 @@ def message(*content: dict[str, Any]) -> dict[str, Any]:
     return {"id": "msg_1", "content": list(content), "stop_reason": "end_turn", "usage": {"output_tokens": 1}}
 
 
-def save(folder: Path, text: str = "Two were found.") -> Path:
+def save(folder: Path, text: str = "Two were found.", *, named: bool = False) -> Path:
     """A cassette of two exchanges: a call, and what is said about its result."""
     call = {"type": "tool_use", "id": "toolu_1", "name": "Grep", "input": {"pattern": "TODO"}}
     exchanges = [
@@ -78,6 +78,7 @@ def save(folder: Path, text: str = "Two were found.") -> Path:
         claude_version="2.1.325",
         exchanges=2,
         lanes={"sub": Lane()},
+        named=named,
     )
     files.save(folder, Cassette(metadata, exchanges))
     return folder
@@ -143,12 +144,14 @@ def test_the_check_finds_orphans(roadtest: Roadtest, tmp_path: Path) -> None:
     """A cassette of a case that is no more is named, with the remedy; so is what a killed recorder left."""
     save(tmp_path / "cassettes/file-search/find-todos")
     save(tmp_path / "cassettes/file-search/renamed-since")
+    save(tmp_path / "cassettes/of-a-script", named=True)
     save(tmp_path / "cassettes/file-search/.find-todos.new-abc123")
     done = roadtest("check")
     assert done.returncode == 1
     assert "orphaned    cassettes/file-search/renamed-since: no case claims it" in done.stdout
     assert "leftover    cassettes/file-search/.find-todos.new-abc123" in done.stdout
-    assert done.stdout.endswith("2 cassettes checked, 2 problems\n")
+    assert "of-a-script" not in done.stdout
+    assert done.stdout.endswith("3 cassettes checked, 2 problems\n")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import roadtest
-from roadtest import script
+from roadtest import script, testing
+from roadtest.cassette import shelf
 from roadtest.installation import Claude
 from roadtest.record import find_run, read_record
+from roadtest.upkeep import Claims
 
 
 def test_a_test_talks_to_an_agent(pytester: pytest.Pytester) -> None:
@@ -124,14 +126,21 @@ def test_a_custom_task_starts_its_own_claude(pytester: pytest.Pytester, claude: 
 
 
 def test_an_agent_runs_outside_of_pytest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``run_agent`` runs Claude Code from any program, and ``get_tool_calls`` reads back what it did."""
+    """``run_agent`` runs Claude Code from any program and records it; its calls can be read, its cassette is no orphan."""
     monkeypatch.chdir(tmp_path)
-    run = roadtest.run_agent(
-        "Look around",
-        allowed_tools=["Bash"],
-        max_turns=3,
-        test_id="outside",
-        script=script.Script(script.call("Bash", command="ls"), script.say("Nothing here.")),
-    )
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-for-the-upstream")
+    cassette = Path("cassettes/by-hand")
+    model = script.Script(script.call("Bash", command="ls"), script.say("Nothing here."))
+    with testing.upstream(model) as api:
+        monkeypatch.setenv("ROADTEST_UPSTREAM", api.url)
+        run = roadtest.run_agent(
+            "Look around",
+            allowed_tools=["Bash"],
+            max_turns=3,
+            test_id="outside",
+            cassette=cassette,
+            cassettes="record",
+        )
     assert run.output == "Nothing here."
+    assert Claims().orphans(shelf.find(cassette)) == []
     assert [call.name for call in roadtest.get_tool_calls("outside")] == ["Bash"]

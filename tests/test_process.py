@@ -148,6 +148,9 @@ def test_a_program_that_cannot_start_is_an_error_of_the_machine(tmp_path: Path) 
         run(["no-such-program"])
     with pytest.raises(EnvironmentProblem, match=r"true could not be started: .*gone"):
         run(["true"], cwd=tmp_path / "gone")
+    with pytest.raises(EnvironmentProblem, match=r"true could not be started: .*too long") as caught:
+        run(["true", "x" * 200_000])
+    assert "file of the workspace" in str(caught.value.hint)
 
 
 def test_a_run_that_is_ended_takes_every_descendant_with_it(tmp_path: Path) -> None:

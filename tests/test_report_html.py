@@ -106,7 +106,7 @@ def test_a_very_long_comparison_shows_its_fault() -> None:
     page = Page(render(a_record(a_result("long", "failed", scores=[score]))))
     assert page.open == []
     assert "… 2,997 as expected" in page.text
-    assert "'/elsewhere'" in page.text
+    assert "3000 Read(file_path='/elsewhere')" in page.text
 
 
 def test_the_page_asks_for_nothing(page: Page) -> None:

@@ -140,6 +140,7 @@ def run_agent(
         output_dir=Path(output_dir).resolve(),
         claude=find_claude().path,
         cassette=Path(base, cassette).resolve() if cassette is not None else None,
+        cassette_named=True,
         cassettes=cassettes,
     )
     task = task_from({"allowed_tools": allowed_tools, "max_turns": max_turns, **options})

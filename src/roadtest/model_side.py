@@ -40,6 +40,7 @@ def model_side(
         volatile=task.volatile,
         environ=os.environ,
         agent_env=task.env,
+        named=place.cassette_named,
     )
 
 

@@ -23,6 +23,8 @@ class Place:
     cancel: Cancel | None = None
     cassette: Path | None = None
     """The folder of this run's recording."""
+    cassette_named: bool = False
+    """Whether somebody chose that folder, and not the name of a case or test."""
     cassettes: Mode = "replay"
 
     @property

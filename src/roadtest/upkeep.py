@@ -58,7 +58,11 @@ class Claims:
         """Cassettes that belong to no case or test; another number of trials or runs makes none an orphan."""
         folders = [*(trial.cassette for trial in self.trials), *self.tests]
         claimed = {_case_folder(folder.absolute()) for folder in folders}
-        return [one.folder for one in found if _case_folder(one.folder) not in claimed]
+        return [
+            one.folder
+            for one in found
+            if _case_folder(one.folder) not in claimed and not (one.cassette and one.cassette.metadata.named)
+        ]
 
 
 def check_cassettes(path: Path, environ: Mapping[str, str]) -> list[Problem]:

@@ -112,6 +112,7 @@ def test_a_prefix_ends_with_its_run() -> None:
         b"{}",
         b'{"messages": 3}',
         b'\xff\xfe{"messages": []}',
+        b'{"messages": [{"role": "user", "content": "caf\xe9"}]}',
         pytest.param(b"[" * 100_000, id="deep"),
     ],
 )

@@ -44,10 +44,12 @@ class CassetteSession:
         folder: Path,
         context: Fingerprints,
         drift: Iterable[Drift] = (),
+        named: bool = False,
     ) -> None:
         self._inner = inner
         self._folder = folder
         self._context = context
+        self._named = named
         self._drift = list(drift)
 
     @property
@@ -96,7 +98,9 @@ class CassetteSession:
         """Keep what was recorded; does nothing unless recording."""
         if isinstance(self._inner, RecordSession):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            files.save(self._folder, self._inner.cassette(self._context, now))
+            cassette = self._inner.cassette(self._context, now)
+            cassette.metadata.named = self._named
+            files.save(self._folder, cassette)
 
 
 class LiveSession:
@@ -138,12 +142,14 @@ def open_cassette(
     volatile: Iterable[str] = (),
     environ: Mapping[str, str] = os.environ,
     agent_env: Mapping[str, str] | None = None,
+    named: bool = False,
 ) -> CassetteSession:
     """The session for a run whose cassette lives in ``folder``.
 
     ``values`` are this run's live values by placeholder name: ``workspace``, ``home``, ``config_dir``, ``tmp``,
     ``session_id``. ``context`` comes from ``fingerprint``. ``environ`` is the user's own: it holds the credentials for
     the upstream, which the agent is not given. Its secrets must not be kept, nor those in ``agent_env``, which it is given.
+    ``named`` is told to those who look for cassettes that nobody needs.
 
     Raises ``CassetteError`` if there is nothing to replay, or it is broken, or stale under ``policies.context == "fail"``.
     """
@@ -152,7 +158,7 @@ def open_cassette(
     if mode == "live":
         return CassetteSession(LiveSession(upstream_of(environ)), folder, context)
     if mode == "rewrite" or (mode == "record" and not _is_fresh(folder, context, policies)):
-        return CassetteSession(RecordSession(reader, upstream_of(environ)), folder, context)
+        return CassetteSession(RecordSession(reader, upstream_of(environ)), folder, context, named=named)
     cassette = _load(folder)
     stale = context_drift(cassette, context, policies)
     if policies.context == "fail" and stale:

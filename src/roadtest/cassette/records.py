@@ -111,6 +111,8 @@ class Metadata(msgspec.Struct, omit_defaults=True):
     exchanges: int = 0
     lanes: dict[str, Lane] = {}
     context: Fingerprints = msgspec.field(default_factory=Fingerprints)
+    named: bool = False
+    """Whether ``run_agent`` was told to put it there, so that no case or test needs to claim it."""
 
 
 class Exchange(msgspec.Struct):

@@ -236,6 +236,7 @@ async def _respond_to_probe(request: Request, send: Send) -> None:
 def _malformed(request: Request) -> str:
     try:
         _ = request.envelope
+        request.body.decode()  # messages are left closed at first, and may hold anything between their quotes
     except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         return f"the body of this request is not a JSON object with messages: {problem}"
     return ""

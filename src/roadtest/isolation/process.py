@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -106,7 +107,7 @@ def run_process(
         report = running.report()
     if report.error:
         raise EnvironmentProblem(
-            f"{argv[0]} could not be started: {report.error}", hint="check that it exists and is executable"
+            f"{argv[0]} could not be started: {report.error}", hint=_advice(report.error)
         )
     return Finished(
         exit_code=report.exit_code,
@@ -115,6 +116,12 @@ def run_process(
         cancelled=cancel.is_set() and report.ended_early,
         killed=report.killed,
     )
+
+
+def _advice(error: str) -> str:
+    if os.strerror(errno.E2BIG) in error:
+        return "a command line has no room for so long a prompt or option; put the text into a file of the workspace"
+    return "check that it exists and is executable"
 
 
 class _Running:
