@@ -42,7 +42,7 @@ def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
             rounds = Rounds.of(took, "wall")
             figures += compare(rounds, "roadtest", targets, case=case, unit="s")
             limit = rounds.ratio(BARE, PEER).median
-            notes.append(f"{case}: bare `claude -p` takes {limit:.2f}x of {PEER}, so nothing can take less.")
+            notes.append(f"{case}: bare `claude -p` takes {limit:.2f}x of {PEER}.")
     return figures, notes
 
 

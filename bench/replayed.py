@@ -1,4 +1,4 @@
-"""A whole replayed suite, beside as many bare runs of Claude Code at the same concurrency: nothing can be faster."""
+"""A whole replayed suite, beside as many bare runs of Claude Code at the same concurrency."""
 
 from __future__ import annotations
 
