@@ -52,8 +52,13 @@ def test_a_named_program_that_cannot_run_is_an_error(tmp_path: Path, kind: str) 
         wanted.write_text("")
     elif kind == "a folder":
         wanted.mkdir()
-    with pytest.raises(ClaudeNotFound, match="not a program that can be run"):
-        find_claude(wanted)
+    for explicit, variable, who in (
+        (wanted, "", "The setting roadtest_claude"),
+        (None, str(wanted), "ROADTEST_CLAUDE"),
+        (wanted, str(wanted), "ROADTEST_CLAUDE"),
+    ):
+        with pytest.raises(ClaudeNotFound, match=f"^{who} names .*, which is not a program that can be run"):
+            find_claude(explicit, {"ROADTEST_CLAUDE": variable, "PATH": ""})
 
 
 def test_no_claude_at_all_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

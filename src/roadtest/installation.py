@@ -26,9 +26,11 @@ class Claude:
 
 def find_claude(explicit: str | Path | None = None, environ: Mapping[str, str] = os.environ) -> Claude:
     """The first Claude Code there is; an explicit one that cannot be run is an error, not a reason to look further."""
-    for source, wanted in (("setting", explicit), ("ROADTEST_CLAUDE", environ.get("ROADTEST_CLAUDE"))):
-        if wanted:
-            return _named(str(wanted), source, environ)
+    variable = environ.get("ROADTEST_CLAUDE")
+    if explicit and str(explicit) != variable:  # the settings of a session take the variable in
+        return _named(str(explicit), "setting", environ)
+    if variable:
+        return _named(variable, "ROADTEST_CLAUDE", environ)
     for source, path in _found(environ):
         if _runnable(path):
             return Claude(path, source)
@@ -40,8 +42,9 @@ def find_claude(explicit: str | Path | None = None, environ: Mapping[str, str] =
 def _named(wanted: str, source: str, environ: Mapping[str, str]) -> Claude:
     path = shutil.which(wanted, path=environ.get("PATH"))
     if path is None:
+        who = "The setting roadtest_claude" if source == "setting" else source
         raise ClaudeNotFound(
-            f"{source} names {wanted}, which is not a program that can be run.", hint=INSTALL_HINT
+            f"{who} names {wanted}, which is not a program that can be run.", hint=INSTALL_HINT
         )
     return Claude(Path(path).absolute(), source)
 
