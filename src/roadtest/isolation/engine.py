@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 
-_TIMES = "20000"
-"""So often runs what is worth it; the engine's own idea is 1,000 times."""
+_THRESHOLD = "20000"
+"""What a function's count has to reach before it is optimised: a call is 15, a turn of a loop 1. The default is 1,000."""
 _VARIABLES = {
-    "BUN_JSC_thresholdForOptimizeAfterWarmUp": _TIMES,
-    "BUN_JSC_thresholdForOptimizeAfterLongWarmUp": _TIMES,
-    "BUN_JSC_thresholdForOptimizeSoon": _TIMES,
+    "BUN_JSC_thresholdForOptimizeAfterWarmUp": _THRESHOLD,
+    "BUN_JSC_thresholdForOptimizeAfterLongWarmUp": _THRESHOLD,
+    "BUN_JSC_thresholdForOptimizeSoon": _THRESHOLD,
 }
 _refused = threading.Event()
 

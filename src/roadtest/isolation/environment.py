@@ -22,8 +22,9 @@ REPEATABLE = {
     "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
     "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS": "1",
     "CLAUDE_CODE_PROJECT_DIR_NAME": "workspace",
+    "CLAUDE_CODE_CERT_STORE": "bundled",  # it would read every certificate of the host, to speak to nobody but us
 }
-"""Switches that keep chance, and the rest of the machine, out of what Claude Code sends."""
+"""Switches that keep chance, and the rest of the machine, out of what Claude Code does and sends."""
 
 NOT_OURS = {
     "CLAUDE_CODE_USE_BEDROCK": "0",
@@ -42,7 +43,6 @@ FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "SESSIONS_DISABLED": "true",
-    "CLAUDE_CODE_CERT_STORE": "bundled",  # it would read every certificate of the host, to speak to nobody but us
     **DATES,
     **REPEATABLE,
     **NOT_OURS,
