@@ -79,7 +79,6 @@ def test_nothing_personal_reaches_the_agent(
     assert "canary" not in asked[0]
     assert f"HOME={home}\\n" not in asked[0]
     assert "HOME=/" in asked[0]
-    assert "TEST_MODE=true" in asked[0]
     assert not list(tmp_path.glob("alarm-*"))
     notes = json.loads(run.trajectory[1].output["stdout"])
     assert notes["machineID"] == notes["userID"] == "0" * 64
