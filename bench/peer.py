@@ -41,8 +41,8 @@ def measure(setup: Setup) -> tuple[list[Figure], list[str]]:
             case, targets = f"{runs} runs, {jobs} in flight", {PEER: Target("ratio", 0.80), BARE: None}
             rounds = Rounds.of(took, "wall")
             figures += compare(rounds, "roadtest", targets, case=case, unit="s")
-            limit = rounds.ratio(BARE, PEER).median
-            notes.append(f"{case}: bare `claude -p` takes {limit:.2f}x of {PEER}.")
+            share = rounds.ratio(BARE, PEER).median
+            notes.append(f"{case}: bare `claude -p` takes {share:.2f}x of {PEER}.")
     return figures, notes
 
 
